@@ -19,13 +19,13 @@ from bayesclf.arrays import Array
 from bayesclf.classifiers import base
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.labels import checked_labels, possible_labels
-from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of, split_seed
+from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
 from bayesclf.constraints import INSIDE, Choice, Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 
 KEY_BYTES = 8
-"""Bytes of a hash, and of a seed at least."""
+"""Bytes of a hash, and of a seed."""
 TOLERANCE = 1e-10
 """Difference of two scores, absolute and relative, that rounding can make."""
 
@@ -160,7 +160,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError("a split needs at least two rows, one to fit and one to calibrate")
         aside = min(max(1, round(self.share * len(rows))), len(rows) - 1)
         self.seed_ = seed_of(self.random_state)
-        fit, rest = train_test_split(rows, test_size=aside, random_state=split_seed(self.seed_))
+        fit, rest = train_test_split(rows, test_size=aside, random_state=self.seed_)
         given = {"classes": known, "sample_weight": None if sample_weight is None else weight[fit]}
         unfitted = base.seeded(self.classifier, self.seed_)
         fitted = base.fitted_with(unfitted, _safe_indexing(X, fit), labels[fit], **given)
@@ -283,7 +283,7 @@ def uniforms(log_proba: Array, seed: int) -> Array:
     It depends on the row alone, so that rows stay exchangeable. The last digits of log P(k | x), which may depend on
     the batch, are left out.
     """
-    key = seed.to_bytes(max(KEY_BYTES, (seed.bit_length() + 7) // 8), "little")[: blake2b.MAX_KEY_SIZE]
+    key = seed.to_bytes(KEY_BYTES, "little")
     rounded = np.ascontiguousarray(np.round(log_proba, HASHED_DIGITS) + 0.0)  # −0 and 0 are other bytes
     digests = [blake2b(row.tobytes(), digest_size=KEY_BYTES, key=key).digest() for row in rounded]
     hashed = np.frombuffer(b"".join(digests), dtype="<u8")

@@ -12,7 +12,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import INSIDE, Number, OrNone, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError
-from bayesclf.posterior.answers import answers
+from bayesclf.posterior.averaging import answers
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
 from bayesclf.wording import counted, joined, listed, percent

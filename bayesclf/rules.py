@@ -32,8 +32,7 @@ from scipy.special import log_softmax, logsumexp
 from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.posterior.answers import answers, average_proba
-from bayesclf.posterior.averaging import conditional
+from bayesclf.posterior.averaging import answers, average_proba, conditional
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
 from bayesclf.wording import LONGEST_NAME, did_you_mean, written
@@ -247,6 +246,9 @@ RULES = {
 }
 """Rules by name, in the order in which tables show them."""
 
+_GIBBS = Gibbs()
+"""The settings of ``"gibbs"`` where it is named."""
+
 
 def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
     """Return the rule, named in small or capital letters, and its Gibbs settings; raises `InputError` for others."""
@@ -254,7 +256,7 @@ def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
         return RULES["gibbs"], rule
     if not isinstance(rule, str) or rule.lower() not in RULES:
         raise unknown(rule)
-    return RULES[rule.lower()], Gibbs()
+    return RULES[rule.lower()], _GIBBS
 
 
 def unknown(rule: object) -> InputError:

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
-from bayesclf.arrays import Array, Integers, require_bytes
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import (
     BayesClassifier,
     fitted_with,
@@ -39,9 +39,6 @@ PREFIT = "prefit"
 
 DRAWN = "its probabilities are those of one drawn hypothesis for each row, and have no log score"
 """Why the Gibbs classifier is not part of a stack."""
-
-ROW_BYTES = 64
-"""Memory that a repeated row takes at least."""
 
 
 class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -156,8 +153,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array of shape (row,)
             Labels (row).
         sample_weight : array of shape (row,) or None
-            Weights (row), at least 0: how often each row counts. Where rows are left out one by one they must be
-            whole numbers.
+            Weights (row), at least 0: how often each row counts. They need folds, as in ``cv=5``.
 
         Returns
         -------
@@ -179,7 +175,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         one_by_one = prefit or self.cv is None
         weight = None if sample_weight is None else checked_weights(sample_weight, len(labels))
         if weight is not None and one_by_one:
-            X, y, weight = *_repeated(X, y, weight), None
+            raise InputError("sample_weight is for folds; take cv=5, or give each row as often as it counts")
         self.models_ = {
             name: model if prefit else self._fitted(model, X, y, weight) for name, model in self.models.items()
         }
@@ -316,12 +312,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"model {name!r} is not a bayesclf classifier but {model!r}; others that have predict_proba can "
                     "be stacked where rows are left out in folds, such as cv=5"
                 )
-        for name, rule in self.rule.items() if isinstance(self.rule, Mapping) else ():
+        rules = self.rule if isinstance(self.rule, Mapping) else dict.fromkeys(self.models, self.rule)
+        for name, given in rules.items():
             if name not in self.models:
                 raise InputError(f"rule names {name!r}, which is not one of the models, {joined(self.models)}")
-            if rule is not None and not rule:
-                raise InputError(f"rule has no rule for the model {name!r}; give at least one, such as 'map'")
-        for given in self.rule.values() if isinstance(self.rule, Mapping) else (self.rule,):
             if not (given is None or isinstance(given, str) or (isinstance(given, Iterable) and list(given))):
                 raise InputError(f"rule must be a rule such as 'map', or several of them, not {given!r}")
         seed_of(self.random_state)
@@ -402,16 +396,3 @@ def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]
     if rule == peers.NO_RULE:
         return peers.log_proba(fits[name], as_table(X), classes)
     return np.asarray(fits[name].predict_log_proba(X, rule=rule))
-
-
-def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:
-    """Return rows and labels, each as often as its weight says."""
-    if (weight != np.round(weight)).any():
-        raise InputError(
-            "leaving out rows one by one needs weights that are whole numbers, how often each row counts; take "
-            "cv=5 for others"
-        )
-    X, y = indexable(X, y)
-    require_bytes(ROW_BYTES * weight.sum(), f"{weight.sum():,.0f} rows, each as often as it counts,", "take cv=5")
-    rows = np.repeat(np.arange(len(weight)), weight.astype(np.intp))
-    return _safe_indexing(X, rows), _safe_indexing(y, rows)

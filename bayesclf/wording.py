@@ -60,22 +60,6 @@ def listed(items: Iterable[object], limit: int | None = None, more: str = ", …
     return last.join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def with_news(known: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return known sentences once each, and the others that do not say the same with other unquoted numbers.
-
-    Examples
-    --------
-    >>> with_news(["the scale is 1.4"], ["the scale is 1.6", "column 'x1' is constant", "column 'x2' is constant"])
-    ['the scale is 1.4', "column 'x1' is constant", "column 'x2' is constant"]
-    """
-    known = list(dict.fromkeys(known))
-    said = {without_numbers(sentence) for sentence in known}
-    first: dict[str, str] = {}
-    for sentence in others:
-        first.setdefault(without_numbers(sentence), sentence)
-    return [*known, *(sentence for form, sentence in first.items() if form not in said)]
-
-
 def without_numbers(sentence: str) -> str:
     """Return a sentence with one sign for each of its numbers but those in quotes."""
     return NUMBER.sub(lambda found: found[1] or "#", sentence)

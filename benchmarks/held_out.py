@@ -32,7 +32,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncode
 
 import bayesclf as bc
 from bayesclf.errors import Refused
-from bayesclf.evaluation.scores import calibration_error
+from bayesclf.evaluation.scores import binned_error
 
 FOLDS = 5
 PAGE = ROOT / "docs" / "results" / "held_out.md"
@@ -243,7 +243,7 @@ def losses(study: Study, X: pd.DataFrame, y: np.ndarray) -> dict[str, Any]:
             if study.note and way == next(iter(found)):
                 line["note"].append(study.note[1](model))
     for way, log_proba in of_row.items():
-        found[way]["calibration"] = calibration_error(log_proba, codes, 0).error
+        found[way]["calibration"] = binned_error(log_proba, codes)
     return {way: line for way, line in found.items() if way not in refused}
 
 

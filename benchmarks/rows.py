@@ -315,7 +315,7 @@ def multinomial(alpha: dict[str, float], said: str, goal: float) -> None:
     @row(f"MultinomialNB, {said}, 20 Newsgroups by date, against scikit-learn's", goal)
     def pairs(n: int) -> Pairs:
         try:
-            train, test = by_date(())
+            train, test = by_date()
         except InputError as reason:
             raise NotHere("20 Newsgroups are not here") from reason
         X, y, new = train.counts, train.y, test.counts

@@ -1,6 +1,5 @@
 """The benchmarks: a missed goal and a wrong posterior are said, and pages are what results say."""
 
-import json
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -46,10 +45,6 @@ def changed(values, shift=0.0, stretch=1.0):
     return out
 
 
-def test_right_posteriors_agree(samplers):
-    assert samplers.disagreements({f"peer {seed}": draws(seed) for seed in range(3)}) == []
-
-
 @pytest.mark.parametrize(("change", "quantity"), [({"shift": 0.4}, "mean"), ({"stretch": 1.4}, "sd")])
 @pytest.mark.parametrize("peers", [2, 3])
 def test_a_wrong_posterior_is_caught(samplers, change, quantity, peers):
@@ -58,97 +53,6 @@ def test_a_wrong_posterior_is_caught(samplers, change, quantity, peers):
     assert any(sentence.startswith(f"a posterior {quantity} of wrong is ") for sentence in said)
     other = {"mean": "sd", "sd": "mean"}[quantity]
     assert not any(sentence.startswith(f"a posterior {other} of wrong is ") for sentence in said)
-
-
-@pytest.fixture
-def peers(samplers, monkeypatch):
-    """Let each peer answer with right draws, changed as this mapping says."""
-    changes = {"bayesclf": {}, "pymc": {}}
-
-    def sampled(name, problem, seed):
-        return changed(draws([list(changes).index(name), seed], 31), **changes[name]), 2.0
-
-    monkeypatch.setattr(samplers, "sampled", sampled)
-    return changes
-
-
-COMMAND = ["--data", "breast_cancer", "--peers", "bayesclf", "pymc", "--repeats", "2"]
-
-
-def test_peers_that_agree_end_well(samplers, peers, tmp_path, capsys):
-    file = tmp_path / "results" / "samplers.json"
-    assert samplers.main([*COMMAND, "--json", str(file)]) == 0
-    result = json.loads(file.read_text(encoding="utf-8"))
-    found = result["tables"]["breast_cancer"]
-    assert found["peers"]["pymc"]["seconds"] == [2.0, 2.0]
-    assert samplers.table(result["tables"]) in capsys.readouterr().out
-
-
-def test_a_wrong_peer_ends_with_status_1(samplers, peers, capsys):
-    peers["pymc"] = {"shift": 0.4}
-    assert samplers.main(COMMAND) == 1
-    assert "breast_cancer: a posterior mean of pymc is " in capsys.readouterr().err
-
-
-class TestRows:
-    """`all.py`: values, goals, and what becomes of rows that are left out or fail."""
-
-    @pytest.fixture
-    def lines(self, monkeypatch, tmp_path, capsys):
-        """Return what a run of made-up rows prints, its status, its results and its page."""
-        every, rows = import_module("all"), import_module("rows")
-
-        def missing(n):
-            raise import_module("samplers").NotHere("no such peer")
-            yield
-
-        def failing(n):
-            yield rows.Pair(lambda: 1 / 0)
-
-        def numbers(*ratios):
-            return lambda n: (rows.Pair(lambda r=ratio: r * n, lambda: n) for ratio in ratios)
-
-        def slower(n):
-            yield rows.Pair(lambda: sum(range(3 * n)), lambda: sum(range(n)))
-
-        made = [
-            rows.Row("{n} below", numbers(0.5, 3.0, 0.5), 1.0, largest=2.0, number=True, sizes=(7, 5)),
-            rows.Row("above", numbers(3.0), 2.0, more=True, number=True, sizes=(1, 1)),
-            rows.Row("three times", slower, 1.5, sizes=(10**6, 10**5)),
-            rows.Row("left out", missing, 1.0),
-            rows.Row("failing", failing, 1.0),
-        ]
-        monkeypatch.setattr(every, "ROWS", made)
-        monkeypatch.setattr(every, "PAGE", every.ROOT / "docs" / "results" / "unwritten.md")
-        monkeypatch.setattr(Path, "write_text", lambda path, text, **_: pages.update({path.name: text}))
-        pages = {}
-        status = every.main(["--quick", "--table", "--json", str(tmp_path / "all.json")])
-        return status, capsys.readouterr().out, json.loads(pages["all.json"]), pages["unwritten.md"]
-
-    def test_each_row_has_a_line_with_its_goal(self, lines):
-        status, printed, result, page = lines
-        assert status == 1  # one fails
-        found = {line["work"]: line for line in result["rows"]}
-        assert [(line["value"], line["met"]) for line in result["rows"][:3]] == [(0.5, True), (3.0, False), (3.0, True)]
-        assert 1.5 < found["three times"]["value"] < 6
-        assert found["three times"]["met"] is False
-        assert [line.split()[0] for line in printed.splitlines()] == [
-            "met",
-            "missed",
-            "met",
-            "missed",
-            "left",
-            "failed",
-        ]
-        assert "| 5 below | 0.5 × | ≤ 1 | met |" in page
-        assert "| above | 3 × | ≥ 2 | met |" in page
-        assert "| left out | no such peer |  | left out |" in page
-        assert "`python benchmarks/all.py --quick --table` wrote this page" in page
-        assert "2 of 4 goals are met" in page
-
-    def test_rows_are_named_once(self):
-        names = [row.work for row in import_module("rows").ROWS]
-        assert len(names) == len(set(names)) > 25
 
 
 def test_the_page_of_held_out_losses_has_the_results():

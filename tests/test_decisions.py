@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import bayesclf as bc
-from bayesclf.decisions import REJECTED, Costs, decide, decision_costs, decision_shares, gibbs_decision_costs, named
+from bayesclf.decisions import REJECTED, Costs, decide, decision_costs, decision_shares, gibbs_decision_costs
 from bayesclf.engines import Exact
 from bayesclf.errors import InputError
 from bayesclf.finite import FiniteSpace
@@ -15,7 +15,6 @@ from bayesclf.posterior import averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 
 ROUNDING = 1e-9
-CLASSES = np.array(["a", "b", "c"])
 COST = np.array([[0.0, 5.0], [1.0, 0.0]])
 
 
@@ -72,12 +71,6 @@ class TestCosts:
             decide(log(np.full((1, 3), 1 / 3)), cost)
         assert "\n" not in str(caught.value)
 
-    def test_a_cost_that_is_not_finite_is_named(self):
-        cost = np.ones((3, 3))
-        cost[1, 2] = np.inf
-        with pytest.raises(InputError, match=r"finite matrix cost\[true, predicted\], but cost\[1, 2\] is inf"):
-            decide(log(np.full((1, 3), 1 / 3)), cost)
-
 
 class TestReject:
     @given(proba=distributions(), cost=costs(), reject=st.floats(0, 100))
@@ -89,22 +82,7 @@ class TestReject:
                 assert (code == REJECTED) == (best > reject)
 
 
-class TestNamed:
-    def test_rejected_rows_are_none(self):
-        assert named(np.array([2, REJECTED, 0]), CLASSES).tolist() == ["c", None, "a"]
-
-    def test_the_type_of_the_labels_is_kept_where_nothing_is_rejected(self):
-        assert named(np.array([1, 0]), np.array([10, 20])).dtype == np.array([10]).dtype
-
-
 class TestDecisionCosts:
-    def test_of_one_set_of_probabilities(self):
-        log_proba = np.log(np.array([[0.7, 0.3], [0.95, 0.05], [0.5, 0.5]]))
-        found = decision_costs(log_proba, np.array([0, 0, 1]), Costs(COST, 0.4))
-        # deciding for the first class is expected to cost .3, .05 and .5, for the second 3.5, 4.75 and 2.5
-        assert found.cost.tolist() == [0.0, 0.0, 0.4]
-        assert found.rejected.tolist() == [0.0, 0.0, 1.0]
-
     def test_of_the_gibbs_classifier_each_hypothesis_decides_for_itself(self):
         """By hand: three hypotheses of weights .5, .3, .2 on one x."""
         space = FiniteSpace(("h1", "h2", "h3"), ("+", "-"), (0.5, 0.3, 0.2), [[[0.9, 0.1]], [[0.1, 0.9]], [[0.5, 0.5]]])

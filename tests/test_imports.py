@@ -16,7 +16,7 @@ import bayesclf
 from bayesclf.methods import METHODS
 
 LAYERS = (
-    {"errors", "arrays", "wording", "constraints", "display", "progress", "files", "workers", "cluster"} | {"attached"},
+    {"errors", "arrays", "wording", "constraints", "display", "progress", "files", "workers", "attached"},
     {"tables"},
     {"pymc_models"},
     {"families"},

@@ -3,8 +3,6 @@
 import ast
 import inspect
 import pickle
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -73,11 +71,3 @@ def test_the_stub_has_the_same_methods(home):
             function = looked_up(f"{modules[value.value.id]}:{value.attr}")
             found[name.id] = function is looked_up(METHODS[home][name.id])
     assert found == dict.fromkeys(METHODS[home], True)
-
-
-@pytest.mark.slow
-def test_modules_of_methods_are_imported_on_first_access():
-    program = "import sys; from bayesclf.classifiers import GaussianNB; print('bayesclf.report' in sys.modules); "
-    program += "GaussianNB.report; print('bayesclf.report' in sys.modules)"
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert shown.split() == ["False", "True"]

@@ -76,14 +76,6 @@ def test_a_terminal_shows_a_bar_and_is_left_as_it_was(terminal, capsys):
     assert capsys.readouterr().out == "printed\n"
 
 
-def test_a_bar_without_a_count_says_what_is_done(terminal):
-    with shown("fitting", None) as tell:
-        wait(tell)
-    assert "fitting" in terminal.getvalue()
-    assert "/" not in terminal.getvalue()
-    assert "left" not in terminal.getvalue()
-
-
 def test_nothing_is_written_of_what_is_done_in_a_moment(terminal, monkeypatch):
     monkeypatch.setattr(progress, "DELAY", 60.0)
     work()
@@ -115,13 +107,6 @@ def test_the_default_can_be_set(default, terminal, capsys):
     assert terminal.getvalue() == ""
     with pytest.raises(InputError, match="progress must be True, False"):
         bc.set_progress("yes")
-
-
-def test_workers_show_nothing(terminal):
-    thread = threading.Thread(target=work, kwargs={"begun": wait})
-    thread.start()
-    thread.join()
-    assert terminal.getvalue() == ""
 
 
 def test_work_inside_other_work_is_told_where_that_counts_nothing_itself():
@@ -177,17 +162,6 @@ def test_work_of_several_units_is_told_of(name, rows, default):
     assert told.is_complete(units)
 
 
-@pytest.mark.slow
-def test_reports_tell_of_checks_and_models(rows, tmp_path):
-    told = Told()
-    clf = bc.GaussianNB(random_state=1).fit(*rows)
-    clf.report(tmp_path / "a.html", progress=told)
-    assert told.is_complete(len(bc.diagnostics.CHECKS))
-    told.clear()
-    bc.compare({"nb": clf}, *rows, cv=2, progress=False).report(tmp_path / "b.html", progress=told)
-    assert told.is_complete(1)
-
-
 def test_nuts_tells_of_draws_and_its_function_is_not_saved(rows, tmp_path):
     told = Told()
     clf = bc.LogisticRegression(
@@ -201,8 +175,6 @@ def test_nuts_tells_of_draws_and_its_function_is_not_saved(rows, tmp_path):
     assert again.inference.progress is None
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 @pytest.mark.slow
 def test_a_notebook_shows_progress_and_clears_it(tmp_path):
     cells = [

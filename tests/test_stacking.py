@@ -1,10 +1,8 @@
 """Mixtures of classifiers: the weights are optimal, and the answers are the mixture's."""
 
-import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -57,16 +55,6 @@ class TestWeights:
         expected = expectation_maximization(likelihood, 3_000)
         np.testing.assert_allclose(stacking_weights(np.log(likelihood)), expected, atol=1e-5)
 
-    def test_they_are_arvizs_to_more_digits(self, models, table):
-        fits = {name: clone(model).fit(*table) for name, model in models.items() if name != "lr"}
-        elpds = {name: bc.loo(clf, *table, "predictive") for name, clf in fits.items()}
-        scores = np.column_stack([elpd.elpd_i for elpd in elpds.values()])
-        found = stacking_weights(scores)
-        expected = az.compare(elpds, method="stacking", round_to="none")["weight"][list(elpds)].to_numpy()
-        np.testing.assert_allclose(found, expected, atol=2e-3)
-        value, arvizs = (np.log(np.exp(scores) @ w).sum() for w in (found, expected))
-        assert value >= arvizs
-
     def test_rows_of_tiny_probability_do_not_underflow(self, rng):
         log_score = -np.abs(rng.normal(size=(30, 3)))
         shift = np.linspace(0, -5000, 30)[:, None]
@@ -78,13 +66,6 @@ class TestWeights:
 
 
 class TestStackedClassifier:
-    def test_it_answers_by_the_weighted_mean_of_the_models(self, stacked, table):
-        X, _ = table
-        expected = sum(w * stacked.models_[name].predict_proba(X) for name, w in stacked.weights_.items())
-        np.testing.assert_allclose(stacked.predict_proba(X), expected, rtol=1e-12)
-        np.testing.assert_allclose(np.exp(stacked.predict_log_proba(X)), expected, rtol=1e-12)
-        np.testing.assert_array_equal(stacked.predict(X), stacked.classes_[expected.argmax(axis=1)])
-
     def test_each_model_is_scored_under_its_own_rule_by_leave_one_out(self, stacked, table):
         scores = [
             bc.loo(clf, *table, "map" if name == "lr" else "bayes-optimal").elpd_i
@@ -130,20 +111,6 @@ class TestStackedClassifier:
             expected = fit.predict_log_proba(np.asarray(X)[test], rule="map")
             own = np.searchsorted(clf.classes_, y[test])
             np.testing.assert_allclose(clf.log_scores_[test, 0], expected[np.arange(len(test)), own], rtol=1e-12)
-
-    @pytest.mark.slow
-    def test_texts_and_sparse_counts_are_stacked_too(self):
-        texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?", "a prize", "the lunch"] * 2
-        y = np.array(["spam", "spam", "ham", "ham", "spam", "ham"] * 2)
-        kinds = {"counts": bc.TextNB(random_state=1), "events": bc.TextNB("bernoulli", random_state=1)}
-        for cv in (None, 3):
-            clf = bc.StackedClassifier(kinds, rule="predictive", cv=cv).fit(texts, y)
-            assert clf.predict(["prize prize", "lunch at lunch"]).tolist() == ["spam", "ham"]
-        counts = sparse.csr_array(np.random.default_rng(1).poisson(1.0, size=(12, 4)).astype(float))
-        kinds = {"counts": bc.MultinomialNB(random_state=1), "events": bc.BernoulliNB(random_state=1)}
-        for cv in (None, 3):
-            clf = bc.StackedClassifier(kinds, rule="predictive", cv=cv).fit(counts, y)
-            assert clf.predict_proba(counts).shape == (12, 2)
 
 
 class TestRefusals:

@@ -8,12 +8,8 @@ import sys
 import joblib
 import pytest
 
-import bayesclf as bc
 from bayesclf import workers
 from bayesclf.errors import Stopped
-
-X = [[0.1], [0.4], [0.5], [0.9], [1.1], [1.6]]
-Y = [0, 0, 0, 1, 1, 1]
 
 PROGRAM = """
 import os, signal, sys
@@ -60,14 +56,6 @@ def test_results_come_in_the_order_of_the_tasks_in_this_process_too():
     assert list(workers.each(divmod, ((number, 3) for number in range(5)), 1)) == [divmod(n, 3) for n in range(5)]
 
 
-def test_what_workers_inherit_is_of_the_moment(monkeypatch):
-    monkeypatch.setenv("PYTHONWARNINGS", "error")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    list(workers.each(abs, [(-1,)], 1))
-    assert os.environ["PYTHONWARNINGS"] == "error"
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
-
-
 def test_results_that_nobody_wants_any_more_end_the_work_without_a_word():
     results = workers.each(divmod, ((number, 3) for number in range(1000)), 2, ordered=False)
     next(results)
@@ -83,19 +71,6 @@ def test_never_more_than_tasks_or_a_multiple_of_the_cores(jobs, tasks):
     assert found <= workers.JOBS_PER_CORE * joblib.cpu_count()
     if jobs is None or jobs > 0:
         assert found <= (jobs or 1)
-
-
-def test_a_comparison_starts_as_many_as_it_has_fits(monkeypatch):
-    """Two folds and the fit on all rows are three units."""
-    started = []
-
-    def run_here(n_jobs, **_):
-        started.append(n_jobs)
-        return lambda tasks: (function(*own, **named) for function, own, named in tasks)
-
-    monkeypatch.setattr(joblib, "Parallel", run_here)
-    bc.compare({"nb": bc.GaussianNB(inference="map")}, X, Y, rules=["map"], cv=2, n_jobs=2000)
-    assert started == [min(3, workers.JOBS_PER_CORE * joblib.cpu_count())]
 
 
 def test_a_worker_that_is_killed_is_told_in_a_sentence():

@@ -2,10 +2,9 @@
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.bayes_net import BayesNetClassifier, JointBayes
-from bayesclf.classifiers.counts import BernoulliNB, MultinomialNB
 from bayesclf.classifiers.discriminant import GaussianDiscriminantAnalysis
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.classifiers.naive_bayes import CategoricalNB, GaussianNB, NaiveBayes
+from bayesclf.classifiers.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
 from bayesclf.classifiers.text import TextNB
 
 CLASSIFIERS: dict[str, type[BayesClassifier]] = {

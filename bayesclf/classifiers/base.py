@@ -34,9 +34,9 @@ from bayesclf.classifiers.labels import (
     about_dropped_rows,
     about_unlabeled_rows,
     checked_labels,
-    labeled_rows,
     possible_labels,
     require_labels_as,
+    series_of,
     warn_of_order,
 )
 from bayesclf.classifiers.passes import StreamedTable, fit_stream
@@ -62,7 +62,7 @@ from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypot
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
-from bayesclf.tables.remarks import about_useless
+from bayesclf.tables.remarks import about_columns
 from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:
@@ -302,11 +302,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             else:
                 self._infer_partly(rows)
             words: list[str] = []
-            if not sparse.issparse(X):
-                categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
-                words += columns.about_words(rows.frame, categories)
-            if hasattr(self, "feature_names_in_") and not columns.is_described(X):
-                words += about_useless(rows.frame)
+            if not sparse.issparse(X) and not columns.is_described(X):
+                words = about_columns(rows.frame, hasattr(self, "feature_names_in_"))
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
         return self
 
@@ -625,19 +622,16 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         if not more:
             self.reading_ = columns.reading_of(X)
         codes_of = self._codes_of_more if more else self._label_codes
-        codes, remarks = np.full(len(frame), UNLABELED), tuple[str, ...]()
-        found = labeled_rows(y)
-        if found is None:
-            codes = codes_of(y, len(frame), classes)
+        labels, remarks = series_of(y), tuple[str, ...]()
+        there = labels.notna().to_numpy()
+        if there.all() or not there.any() or len(there) != len(frame):
+            codes = codes_of(labels, len(frame), classes)
         else:
-            there, labels = found
-            if len(there) != len(frame):
-                counts = f"X has {len(frame)} rows but y has inconsistent length {len(there)}"
-                raise InputError(f"{counts}; give one label per row")
             if unlabeled == "error":
                 use = ", or learn from them (unlabeled='use')" if self._learns_unlabeled and not in_parts else ""
                 raise InputError(f"{about_unlabeled_rows(there)}; label them or leave them out (unlabeled='drop'){use}")
-            codes[there] = codes_of(labels, int(there.sum()), classes)
+            codes = np.full(len(frame), UNLABELED)
+            codes[there] = codes_of(labels[there].infer_objects(), int(there.sum()), classes)
             remarks = (about_dropped_rows(there),) * (unlabeled == "drop")
         rows = Training.of(frame, codes, sample_weight)
         if not rows.labeled.any():

@@ -18,7 +18,7 @@ from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, E
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
-from bayesclf.families.trees.every_tree import GRID
+from bayesclf.families.trees.pairs import EQUIVALENT_ROWS
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
@@ -196,7 +196,7 @@ class BayesNetClassifier(GenerativeClassifier):
                 f"structure={self.structure!r} takes equivalent_rows instead of alpha: all trees must agree on the "
                 "prior of each pair of columns"
             )
-        rows = GRID if self.equivalent_rows is None else _grid(self.equivalent_rows)
+        rows = EQUIVALENT_ROWS if self.equivalent_rows is None else _grid(self.equivalent_rows)
         return EveryTree(rows, self.structure == ALL_FORESTS)
 
     def _network(self) -> BayesianNetwork:

@@ -27,7 +27,6 @@ from bayesclf.classifiers.training import (
     Learnt,
     Training,
     about_concentrations,
-    about_impossible,
     about_numbers,
     about_unknown,
     block_cells,
@@ -355,7 +354,8 @@ class GenerativeClassifier(BayesClassifier):
             return "rows that came in parts are gone; fit and fit_stream learn how far to believe the model"
         if not len(self.left_out_.y):
             return "no training row can be left out: each is alone in its class, or a family has no closed form"
-        few = f"{self.left_out_.weight.sum():g} rows, fewer than {LEAST_ROWS},"
+        rows = self.left_out_.weight.sum()
+        few = f"{rows:g} row{'' if rows == 1 else 's'}, fewer than {LEAST_ROWS},"
         return f"{few} say too little of how far to believe it"
 
     @property
@@ -627,7 +627,6 @@ class GenerativeClassifier(BayesClassifier):
             every = self._learn(of_one_class, self._learnt.blocks, every_row=False)
         model = self._conditioned(every.widened(self._learnt).statistics)
         self.notes_ += about_numbers(self._learnt)
-        self.notes_ += about_impossible(self._learnt.blocks, rows.frame, np.flatnonzero(~rows.labeled))
         own = self.encode(labeled.frame), labeled.y, labeled.weights
         return PartlyLabeled(model, *own, self.encode(others.frame), others.weights)
 

@@ -19,6 +19,7 @@ from bayesclf.engines.nuts import sample_statistics
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, warn
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.wording import IN_ALL, LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -128,13 +129,10 @@ def _draws(posterior: xr.Dataset, name: str, axes: tuple[str, ...], model: Model
         axes_found, dims = ", ".join(map(str, variable.dims)), f"; give it in PyMC dims={axes}" if axes else ""
         raise InputError(f"{name!r} has the axes {axes_found}, not {', '.join(('chain', 'draw', *axes))}{dims}")
     for axis in axes:
-        expected = [str(value) for value in model.shown_coords()[axis]]
-        if len(expected) != variable.sizes[axis]:
-            raise InputError(f"{name!r} has {variable.sizes[axis]} entries along {axis!r}, not {len(expected)}")
-        found = [str(value) for value in variable[axis].values] if axis in variable.coords else expected
-        if found != expected:
-            place = next(i for i, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1])
-            raise InputError(f"{name!r} has {found[place]!r} along {axis!r} where the model has {expected[place]!r}")
+        expected, found = ([*map(str, names)] for names in (model.shown_coords()[axis], variable[axis].values))
+        if len(expected) != len(found) or (axis in variable.coords and found != expected):
+            there, here = (listed(names, LISTED_NAMES, IN_ALL) for names in (found, expected))
+            raise InputError(f"{name!r} has {there} along {axis!r}, and the model has {here}")
     values = np.asarray(variable.transpose("chain", "draw", *axes).values, dtype=float)
     if not np.isfinite(values).all():
         raise InputError(f"{name!r} has draws that are not finite")

@@ -56,12 +56,12 @@ def series_of(y: Any) -> pd.Series:
 def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     """Return labels (row) as an array, or raise for missing, continuous or too few ones."""
     labels = series_of(y)
+    if len(labels) != rows:
+        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
     empty = np.flatnonzero(labels.isna())
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
         raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
-    if len(labels) != rows:
-        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
     values = np.asarray(labels)
     if values.dtype == object and all(isinstance(label, str) for label in values):
         values = values.astype(str)
@@ -152,11 +152,6 @@ def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
     return possible
 
 
-def is_number(labels: NDArray[Any]) -> bool:
-    """Return whether labels are numbers: where some rows have 1 and others 1.0, all have 1.0, as in one table."""
-    return LABEL_TYPES.get(labels.dtype.kind) == "numbers"
-
-
 def require_labels_as(classes: NDArray[Any], y: Any) -> None:
     """Raise `InputError` for labels (row) of another type than the classes of a fit, as False where that is "False"."""
     labels = np.ravel(np.asarray(y))
@@ -169,10 +164,12 @@ def require_labels_as(classes: NDArray[Any], y: Any) -> None:
         )
 
 
-def require_same_labels(one: NDArray[Any], other: NDArray[Any]) -> None:
-    """Raise `InputError` for labels of different types: 0, False and "0" are the names of different classes."""
+def joined_labels(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Return all labels in order; raise `InputError` for two types: 0, False and "0" are names of different classes."""
     if LABEL_TYPES.get(one.dtype.kind) != LABEL_TYPES.get(other.dtype.kind):
         raise InputError(
             f"labels are of one type here and of another there, {one.tolist()} and {other.tolist()}; give labels of "
             "one type"
         )
+    kind = np.result_type(one, other)  # where some rows have 1 and others 1.0, all have 1.0, as in one table
+    return np.union1d(one.astype(kind), other.astype(kind))

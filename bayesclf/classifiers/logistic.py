@@ -30,7 +30,6 @@ from bayesclf.models.logistic.design import (
     names_of,
     training_columns,
 )
-from bayesclf.models.logistic.likelihood import Parts
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, StreamedModel, moments_of, not_learnable
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, LearnedScale, not_meaningful
@@ -40,6 +39,8 @@ from bayesclf.tables.columns import Column, Rows, SparseTable, Table
 from bayesclf.wording import AND_MORE, listed
 
 LISTED_COLUMNS = 5
+MISSING = Choice(("impute", "error"))
+"""What missing cells do."""
 LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
 """Quantiles of a learned scale that are said."""
 
@@ -219,7 +220,7 @@ class LogisticRegression(BayesClassifier):
 
     def _make_model(self, rows: Training) -> Model:
         frame = rows.frame
-        require(Choice(("impute", "error")), missing=self.missing)
+        require(MISSING, missing=self.missing)
         self._columns = training_columns(frame, join=True)
         training = WeightedRows(self.encode(frame), rows.y, rows.weights)
         columns.require_not_tiny(training.rows.cells[0], names_of(self._columns, "number"))
@@ -240,45 +241,35 @@ class LogisticRegression(BayesClassifier):
 
     @override
     def _learn_stream(self, table: StreamedTable) -> None:
-        self._require_streamed()
-        table.require_again("logistic regression")
-        rows = EncodedTable(table, self)
-        settle(self, rows.found, rows.survey.classes, table.how.target)
-        self._columns = rows.survey.columns
-        model, reason = self._streamed_model(rows.survey.design, rows.survey.counts, rows)
-        self._note(model, reason)
-        self._infer(model.over(rows))
-        fitted: Any = self.model_
-        self.model_ = fitted.without_rows()
-
-    def _require_streamed(self) -> None:
-        """Raise for settings that need all rows at once."""
-        require(Choice(("impute", "error")), missing=self.missing)
+        require(MISSING, missing=self.missing)
         engine = self._engine()
         if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimizer is not None):
             raise Refused(
                 f"inference={self.inference!r} needs all rows at once; over batches take 'auto', 'laplace' or 'map', "
                 "or fit in memory"
             )
-
-    def _engine(self) -> Engine:
-        """Return the engine that `inference` names."""
-        return ENGINES.get(self.inference, Auto)() if isinstance(self.inference, str) else self.inference
-
-    def _streamed_model(self, design: LogisticDesign, counts: Array, parts: Parts) -> tuple[StreamedModel, str]:
-        """Return the model of rows that are elsewhere, and why no scale is learned, if so."""
+        table.require_again("logistic regression")
+        rows = EncodedTable(table, self)
+        survey, design = rows.survey, rows.survey.design
+        settle(self, rows.found, survey.classes, table.how.target)
+        self._columns = survey.columns
         weights = (len(self._labels) - 1) * (1 + len(design))
         if weights > DENSE_PARAMETERS:
             raise Refused(
                 f"the model has {weights:,} weights, and over batches the limit is {DENSE_PARAMETERS:,}; leave columns "
                 "out (--drop on the command line)"
             )
-        X = np.empty((0, len(design)))
+        X, y = np.empty((0, len(design))), np.empty(0, dtype=np.intp)
         prior, reason = self._prior_on(design, X)
-        none = np.empty(0, dtype=np.intp)
-        return StreamedModel(
-            *(self._labels, design, X, none, np.empty(0), prior, counts), *moments_of(parts), np.empty((0, 0))
-        ), reason
+        own = self._labels, design, X, y, np.empty(0), prior, survey.counts
+        model = StreamedModel(*own, *moments_of(rows), np.empty((0, 0))).over(rows)
+        self._note(model, reason)
+        self._infer(model)
+        self.model_ = model.without_rows()
+
+    def _engine(self) -> Engine:
+        """Return the engine that `inference` names."""
+        return ENGINES.get(self.inference, Auto)() if isinstance(self.inference, str) else self.inference
 
     def _note(self, model: LogisticModel, not_learned: str) -> None:
         """Say what the rows have of columns without use, and why a prior scale was not learned, if so."""
@@ -293,31 +284,22 @@ class LogisticRegression(BayesClassifier):
 
     def _prior_on(self, design: LogisticDesign, X: Matrix) -> tuple[LogisticPrior, str]:
         """Return the prior's settings for the columns of a design, and why no scale is learned, if so."""
-        reason = self._not_learnable(X, (len(self._labels) - 1) * (1 + len(design)))
-        prior = self._prior(learns=not reason)
+        scale, reason = self.prior_scale, ""
+        if isinstance(scale, str | type) and scale != LEARNED:
+            raise InputError(
+                f"prior_scale must be {LEARNED!r}, a number, an array, a mapping or a LearnedScale, such as "
+                f"LearnedScale(correlation=0), not {scale!r}"
+            )
+        if isinstance(scale, str | Mapping):
+            weights = (len(self._labels) - 1) * (1 + len(design))
+            reason = not_meaningful(self.prior_mean, self.standardize) or not_learnable(X, weights)
+            given = scale if isinstance(scale, Mapping) else {}
+            scale = given or DEFAULT_SCALE if reason else LearnedScale(given=given)
+        settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
+        prior = LogisticPrior(**settings | {"prior_scale": scale})
         if prior.learned and not np.isnan(prior.scales(design, np.nan)[0]).any():  # all scales are given
             prior = replace(prior, prior_scale=prior.learned.given)
         return prior, reason
-
-    def _not_learnable(self, X: Matrix, weights: int) -> str:
-        """Return why a scale that is to be learned is the default instead; empty where it is learned or given."""
-        if not isinstance(self.prior_scale, str | Mapping):
-            return ""
-        return not_meaningful(self.prior_mean, self.standardize) or not_learnable(X, weights)
-
-    def _prior(self, learns: bool) -> LogisticPrior:
-        """Return the prior's settings, with the default in place of a scale that is not given but cannot be learned."""
-        settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
-        if isinstance(self.prior_scale, str | type) and self.prior_scale != LEARNED:
-            raise InputError(
-                f"prior_scale must be {LEARNED!r}, a number, an array, a mapping or a LearnedScale, such as "
-                f"LearnedScale(correlation=0), not {self.prior_scale!r}"
-            )
-        if isinstance(self.prior_scale, str):
-            settings["prior_scale"] = LearnedScale() if learns else DEFAULT_SCALE
-        elif isinstance(self.prior_scale, Mapping) and learns:
-            settings["prior_scale"] = LearnedScale(given=self.prior_scale)
-        return LogisticPrior(**settings)
 
     @override
     def _infer(self, model: Model) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.arrays import Array
-from bayesclf.classifiers.labels import require_same_labels
+from bayesclf.classifiers.labels import joined_labels
 from bayesclf.classifiers.passes import Counted, StreamedTable, added
 from bayesclf.families.moments import Moments
 from bayesclf.models.logistic.design import (
@@ -49,12 +49,10 @@ class Survey:
 
     def __add__(self, other: Survey) -> Survey:
         """Return what both found."""
-        require_same_labels(self.classes, other.classes)
-        kind = np.result_type(self.classes, other.classes)
-        classes = np.union1d(self.classes.astype(kind), other.classes.astype(kind))
+        classes = joined_labels(self.classes, other.classes)
         counts = np.zeros(len(classes))
         for part in (self, other):
-            counts[np.searchsorted(classes, part.classes.astype(kind))] += part.counts
+            counts[np.searchsorted(classes, part.classes.astype(classes.dtype))] += part.counts
         pairs = zip(self.columns, other.columns, strict=True)
         both = tuple(mine.union(theirs) for mine, theirs in pairs)
         numbers, gaps = self.numbers + other.numbers, self.gaps | other.gaps

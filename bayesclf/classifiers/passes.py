@@ -23,24 +23,23 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf import cluster
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import UNLABELED_IN_PARTS, checked_labels, possible_labels
 from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, Training, block_cells
 from bayesclf.constraints import Instance, OrNone, Several, require
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError, Refused, Stopped
 from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
 from bayesclf.families.moments import part_of_more
 from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, Tell, shown, silent
-from bayesclf.tables.columns import Column, ColumnKind, about_words, column_kind, require_column, some_rows
+from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.levels import EXACT
-from bayesclf.tables.options import named_for, wish_of
+from bayesclf.tables.options import label_among, named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
-from bayesclf.tables.remarks import about_useless, renamed, require_classes
+from bayesclf.tables.remarks import about_columns, renamed, require_classes, require_emptied
 from bayesclf.tables.remarks import decided as decided_by
 from bayesclf.tables.streams import Batch, NoRows, Stream, changed
-from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed
+from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
 
 
 @dataclass(frozen=True)
@@ -153,17 +152,10 @@ def _whole(y: pd.Series) -> pd.Series:
 
 def _coded_labels(y: pd.Series, classes: Any) -> tuple[NDArray[Any], Integers]:
     """Return the labels of a batch in order, or all that can occur, (outcome), and the codes of its rows (row)."""
-    if not isinstance(y.dtype, pd.CategoricalDtype):
-        labels = checked_labels(y, len(y))
-        known = possible_labels(labels, classes)
-        return known, np.asarray(np.searchsorted(known, labels))
-    codes = y.cat.codes.to_numpy()
-    occurring = np.unique(codes)
-    labels = checked_labels(y.cat.categories.to_numpy()[occurring], len(occurring))
+    codes, occurring = pd.factorize(y)
+    labels = checked_labels(pd.Series(occurring), len(occurring))
     known = possible_labels(labels, classes)
-    places = np.zeros(len(y.cat.categories), dtype=np.intp)
-    places[occurring] = np.searchsorted(known, labels)
-    return known, places[codes]
+    return known, np.searchsorted(known, labels)[codes]
 
 
 def _weights(column: pd.Series) -> Array:
@@ -190,10 +182,11 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
             break
     if stream is None:
         return source, how, [], {}
+    how = replace(how, target=label_among(stream.names, how.target))
     require_column(how.target, stream.names, stream.where)
     if (batch := next(stream.batches(), None)) is None:
         raise how.no_rows()
-    options = wish_of(how.reading or {}).options
+    options = wish_of(how.reading or {})
     keep = {*options.keep, *(how.kinds or ()), *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
     table = batch.table.astype(dict.fromkeys(words, object))
@@ -203,7 +196,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     if how.classes is None:
         require_classes(table[how.target])
     as_written = options.labels_as_written or client is not None
-    found = decided_by(table, how.target, replace(options, labels_as_written=as_written), keep, stream.where, every_row)
+    found = decided_by(table, how.target, as_written, keep, stream.where, every_row)
     if found.slips:
         stream = changed(stream, how.target, lambda y: renamed(y, found.slips))
     left, notes = found.left_out, [*found.notes, *stream.notes]
@@ -219,7 +212,7 @@ def _about(source: Any, how: Reading) -> list[str]:
         return []
     table = batch.table[[name for name in features if name not in (how.kinds or ())]]
     table = table.astype({name: object for name in stream.written if name in table.columns})
-    return [*about_words(table, table.columns), *about_useless(table)]
+    return about_columns(table)
 
 
 class Unlike(InputError):
@@ -276,6 +269,9 @@ class Pass:
             done += len(batch.table)
             speed = done / max(time.perf_counter() - start, 1e-9)
             tell(f"{stream.where}{nth}, {speed:,.0f} rows a second", done, stream.rows or done)
+        if part is None:
+            wish = wish_of(self.how.reading or {}, missing=self.how.missing)
+            require_emptied(wish, stream.names, stream.emptied, stream.where)
         return None if found is None else Found(clf, found)
 
     def over_part(self, source: Any, part: int, kinds: Mapping[str, str] | None) -> Found | None:
@@ -351,7 +347,7 @@ class StreamedTable:
         def total() -> Found | None:
             """Return what all parts give."""
             tasks = [delayed(one.over_part, pure=False)(part, at, self._kinds) for at, part in enumerate(self._parts)]
-            return cluster.computed(_tree(tasks, delayed(added, pure=False)), self.client)  # type: ignore[no-any-return]
+            return computed(_tree(tasks, delayed(added, pure=False)), self.client)  # type: ignore[no-any-return]
 
         self.tell(f"fitting on Dask, pass {self.passes}", self.passes - 1, self.passes)
         try:
@@ -360,7 +356,7 @@ class StreamedTable:
             if self._kinds is not None:
                 raise
             kinds = [delayed(self.how.kinds_of_part, pure=False)(part) for part in self._parts]
-            self._kinds = cluster.computed(_tree(kinds, delayed(_first_of_each, pure=False)), self.client)
+            self._kinds = computed(_tree(kinds, delayed(_first_of_each, pure=False)), self.client)
             return total()
 
 
@@ -387,6 +383,38 @@ def of_dask() -> Any:
     except ImportError:
         raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
     return delayed
+
+
+def computed(graph: Any, client: Any) -> Any:
+    """Return what a delayed object of Dask evaluates to; other workers do the tasks of a worker that dies."""
+    if not hasattr(client, "compute"):
+        raise InputError(
+            f"client must be a client of Dask, such as distributed.Client(address), not an object of type "
+            f"{type(client).__name__}"
+        )
+    if (status := getattr(client, "status", "running")) != "running":
+        raise InputError(f"the client of Dask is {status}; connect again, client = distributed.Client(address)")
+    future = client.compute(graph)
+    try:
+        return _result(future, client)
+    finally:  # of an error too, which keeps this frame: workers go on as long as anybody has the future
+        future.release()
+
+
+def _result(future: Any, client: Any) -> Any:
+    """Return what a task has returned, or raise `Stopped` where the workers or the scheduler ended before it."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise Stopped(f"the workers of Dask die during the work ({one_line(error)})") from None
+    except (CancelledError, OSError) as error:
+        if not future.cancelled() and client.status == "running":
+            raise  # an error of the work itself
+        raise Stopped("the connection to the Dask scheduler was lost") from error
 
 
 def _tree(found: list[Any], add: Callable[[Any, Any], Any]) -> Any:
@@ -419,10 +447,6 @@ OF_ANSWERS = ("inference", "random_state", "rule")
 MOST_KEPT = 2 * MOST_ROWS
 """Rows that are kept where their number is not known beforehand; of more than `MOST_ROWS`, as many are left out."""
 
-ROW_BITS = 40
-"""Bits of a row's number within its part, in what its priority is a hash of."""
-
-
 KEY, LABEL, WEIGHT = 0, 1, 2
 """Columns of what is kept of rows: their priorities, labels and weights. Names of a table's columns are words."""
 
@@ -432,8 +456,8 @@ class LeftOutRows:
     """The rows that α and T are learned by: all where they are few, else some, whatever the batches.
 
     With a known number of rows, `total`, they are at even distances, as in a fit in memory. Otherwise they are the
-    `MOST_KEPT` with the lowest priorities: a hash of part and number, which gives all rows the same chance. `seen` is
-    how many rows were looked at; `tables` have cells, priorities, labels and weights of rows of each batch.
+    `MOST_KEPT` with the lowest priorities: random numbers, each a function of part and row. `seen` is how many rows
+    were looked at; `tables` have cells, priorities, labels and weights of rows of each batch.
     """
 
     total: int | None = None
@@ -445,7 +469,7 @@ class LeftOutRows:
         """Return the same after a look at further rows."""
         some = rows.kept(rows.weights >= 1)
         numbers = self.seen + np.arange(len(some.y))
-        keys = _priorities(self.part, numbers)
+        keys = np.random.Generator(np.random.PCG64(self.part).advance(self.seen)).random(len(numbers))
         if self.total is not None:
             keys[np.isin(numbers, np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp))] = 0
         about = pd.DataFrame({KEY: keys, LABEL: rows.classes[some.y], WEIGHT: some.weights})
@@ -475,15 +499,6 @@ def _joined(tables: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
     coded = (table.select_dtypes("category").columns for table in tables)
     objects = (table.astype(dict.fromkeys(names, object)) for table, names in zip(tables, coded, strict=True))
     return pd.concat(objects, ignore_index=True)
-
-
-def _priorities(part: int, numbers: Integers) -> NDArray[np.uint64]:
-    """Return hashes of rows by SplitMix64 (Steele, Lea and Flood, 2014, https://doi.org/10.1145/2660193.2660195)."""
-    keys = (np.uint64(part) << np.uint64(ROW_BITS)) ^ np.asarray(numbers, dtype=np.uint64)
-    keys += np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        keys = (keys ^ (keys >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(keys ^ (keys >> np.uint64(31)))
 
 
 def _lowest(table: pd.DataFrame) -> pd.DataFrame:
@@ -611,7 +626,7 @@ def partial_fit[C](
             clf._require_continuable("updated")
         rows, remarks = clf._training(X, y, sample_weight, classes, unlabeled, in_parts=True)
         clf._require_words_in_parts("partial_fit")
-        added = clf._learn(rows, None if first else clf._gathered.blocks, every_row=False)
+        added = clf._learn(rows, None if first else clf._blocks_of_batch(clf._gathered), every_row=False)
         clf._infer(clf._model_of(added if first else clf._gathered + added))
         clf.notes_ += remarks
     return self
@@ -766,10 +781,10 @@ def fit_stream[C](
         How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
         the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
         rows and dates, are left out, and `notes_` says so.
-    client : dask.distributed.Client, str or None
-        A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
-        is one task. Only statistics, and rows that α is learned by, come back. All parts must have their columns in
-        the same order. The scheduler repeats tasks of a worker that dies.
+    client : dask.distributed.Client or None
+        A client of Dask: each partition of a dask.dataframe, file or table of a list is one task. Only statistics,
+        and rows that α is learned by, come back. All parts must have their columns in the same order. The scheduler
+        repeats tasks of a worker that dies.
     progress : bool, callable or None
         As in `bayesclf.set_progress`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, field, replace
 from typing import TYPE_CHECKING, Any, override
 
@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.arrays import require_bytes
 from bayesclf.classifiers.base import classifier
-from bayesclf.classifiers.counts import of_counts
 from bayesclf.classifiers.generative import GenerativeClassifier
+from bayesclf.classifiers.naive_bayes import of_counts
 from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, Training, concentration
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
@@ -151,12 +151,16 @@ class TextNB(GenerativeClassifier):
         unknown: tuple[str, ...] = ()
         frame: Any = rows.frame
         if self.prior is not None:
-            table = self._counts(frame, self.prior.learnt, self.vectorizer)
-            if not self._chosen_by_all and set(self._new_counts(frame, ()).columns).difference(table.columns):
+            table = self._counts(frame, self.prior.learnt.blocks, self.vectorizer)
+            if not self._chosen_by_all and set(self._new_counts(frame).columns).difference(table.columns):
                 unknown = (str(frame.columns[0]),)
+        elif blocks and blocks[0].names:
+            table = self._counts(frame, blocks, self.vectorizer)
         else:
-            table = self._new_counts(frame, blocks[0].names if blocks else None)
-            blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
+            table = self._new_counts(frame)
+            if not table.columns and blocks is None:
+                raise InputError(NO_WORD)
+            blocks = self._blocks(table)
         learnt = super()._learn(replace(rows, frame=table), blocks, every_row)
         return replace(learnt, unknown=unknown)
 
@@ -164,20 +168,20 @@ class TextNB(GenerativeClassifier):
     def encode(self, frame: pd.DataFrame) -> Rows:
         """Return rows of texts as counts of the words of the vocabulary, split as those of the fit were."""
         then = {"vectorizer": self.vectorizer} if self._learned_with is None else self._learned_with
-        return super().encode(self._counts(frame, self._learnt, then["vectorizer"]))  # type: ignore[arg-type]
+        return super().encode(self._counts(frame, self._learnt.blocks, then["vectorizer"]))  # type: ignore[arg-type]
 
     @override
     def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
-        return self._counts(frame, learnt, self.vectorizer)
+        return self._counts(frame, learnt.blocks, self.vectorizer)
 
-    def _counts(self, frame: pd.DataFrame, learnt: Learnt, vectorizer: Mapping[str, Any] | None) -> SparseTable:
-        """Count the words that were learned, in documents that a vectorizer of these options splits."""
-        words = learnt.blocks[0].names
+    def _counts(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...], vectorizer: Any) -> SparseTable:
+        """Count the words of a block, the only one, in documents that a vectorizer of these options splits."""
+        words = blocks[0].names
         counts = _vectorizer({**(vectorizer or {}), "vocabulary": words}).transform(self._documents(frame))
         return SparseTable(sparse.csr_array(counts), words)
 
-    def _new_counts(self, frame: pd.DataFrame, known: tuple[str, ...] | None) -> SparseTable:
-        """Count all words of the documents; the columns are their words and the known ones, in order."""
+    def _new_counts(self, frame: pd.DataFrame) -> SparseTable:
+        """Count all words of the documents; the columns are the words, in order."""
         options = dict(self.vectorizer or {})
         vectorizer, documents = _vectorizer(options), self._documents(frame)
         _require_usable(options)
@@ -191,14 +195,7 @@ class TextNB(GenerativeClassifier):
                 if "empty vocabulary" not in str(error) and "no terms remain" not in str(error).lower():
                     raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error
                 counts, words = sparse.csr_array((len(frame), 0), dtype=np.float64), ()
-        if not words and known is None:
-            raise InputError(NO_WORD)
-        if not known or known == words:
-            return SparseTable(counts, words)
-        every = tuple(sorted({*known, *words}))
-        position = {word: j for j, word in enumerate(every)}
-        columns = np.array([position[word] for word in words], dtype=np.intp)[counts.indices]
-        return SparseTable(sparse.csr_array((counts.data, columns, counts.indptr), (len(frame), len(every))), every)
+        return SparseTable(counts, words)
 
     def _documents(self, frame: pd.DataFrame) -> list[str]:
         """Return the documents as strings; a missing one is one without words, where that says nothing."""

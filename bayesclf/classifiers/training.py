@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import UNLABELED, checked_labels, is_number, require_labels_as, require_same_labels
+from bayesclf.classifiers.labels import UNLABELED, checked_labels, joined_labels, require_labels_as
 from bayesclf.constraints import Constraint, Number, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, EveryTreeOfCells, Ordinal, Selected
@@ -24,9 +24,9 @@ from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntCla
 from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
 from bayesclf.families.selected import plain
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, some_rows, sparse_numbers
+from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
 from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, LONGEST_NAME, counted, listed, one_line, written
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LONGEST_NAME, counted, listed, one_line, written
 
 NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
 """Why documents cannot be learned from."""
@@ -181,15 +181,12 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
     if isinstance(class_prior, str) and class_prior == "uniform":
         return KnownClassPrior(np.full(len(classes), 1 / len(classes)))
     if isinstance(class_prior, dict):
-        unknown = [label for label in class_prior if label not in classes]
-        if unknown:
+        if set(class_prior) != set(classes.tolist()):
             raise InputError(
-                f"class_prior names {str(unknown[0])!r}, which is not a class; the classes are {_listed(classes)}"
+                f"class_prior must have one probability for each of the classes {_listed(classes)}, not those of "
+                f"{_listed(class_prior)}"
             )
-        lacking = [label for label in classes if label not in class_prior]
-        if lacking:
-            raise InputError(f"class_prior lacks a probability for class {str(lacking[0])!r}; give one for each class")
-        class_prior = [class_prior[label] for label in classes]
+        class_prior = [class_prior[label] for label in classes.tolist()]
     try:
         pi = np.asarray(class_prior, dtype=float)
     except (ValueError, TypeError):
@@ -222,24 +219,22 @@ def resolved_class_prior(class_prior: Any, counts: Array, classes: NDArray[Any])
     return known_class_prior(class_prior, classes)
 
 
-def _listed(classes: NDArray[Any]) -> str:
+def _listed(classes: Iterable[Any]) -> str:
     return ", ".join(repr(str(label)) for label in classes)
+
+
+SEED = Whole(0, 2**32 - 1)
+"""A seed, as scikit-learn takes it."""
 
 
 def seed_of(random_state: Any) -> int:
     """Return the seed of a fit: the integer given, or one drawn from the generator given or from fresh entropy."""
-    if Whole(0).allows(random_state):
-        return int(random_state)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     if random_state is None or isinstance(random_state, GENERATORS):
         return int(np.random.default_rng(random_state).integers(2**31 - 1))
-    raise InputError(f"random_state must be an integer of at least 0, a generator or None, not {random_state!r}")
-
-
-def split_seed(seed: int) -> int:
-    """Return a seed that scikit-learn's splits take, which is below 2³²: itself, or one that follows from it."""
-    return seed if seed < 2**32 else int(np.random.SeedSequence(seed).generate_state(1)[0])
+    require(SEED, random_state=random_state)
+    return int(random_state)
 
 
 @dataclass(frozen=True)
@@ -368,30 +363,27 @@ class Learnt:
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
-        require_same_labels(self.classes, other.classes)
-        if self.classes.dtype.kind != other.classes.dtype.kind and is_number(self.classes) and is_number(other.classes):
-            kind = np.result_type(self.classes, other.classes)
-            return self._labeled(kind) + other._labeled(kind)
-        classes = np.union1d(self.classes, other.classes)
-        union = {name: column.union(other.columns[name]) for name, column in self.columns.items()}
+        classes = joined_labels(self.classes, other.classes)
+        one, two = self._labeled(classes.dtype), other._labeled(classes.dtype)
+        union = {name: column.union(two.columns[name]) for name, column in one.columns.items()}
         counts = np.zeros(len(classes))
         lengths = []
-        for part in (self, other):
+        for part in (one, two):
             places = np.searchsorted(classes, part.classes)
             counts[places] += part.counts
             if part.lengths is not None:
                 lengths.append(part.lengths.moved(places, len(classes)))
-        blocks = tuple(mine.union(theirs) for mine, theirs in zip(self.blocks, other.blocks, strict=True))
-        unknown = tuple(dict.fromkeys(self.unknown + other.unknown))
-        merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts, unknown=unknown)
-        parts = zip(map(merged.axes, blocks), self.statistics, other.statistics, strict=True)
-        statistics = tuple(
-            _on(axes, mine, self.counts) + _on(axes, theirs, other.counts) for axes, mine, theirs in parts
-        )
+        blocks = tuple(mine.union(theirs) for mine, theirs in zip(one.blocks, two.blocks, strict=True))
+        unknown = tuple(dict.fromkeys(one.unknown + two.unknown))
+        merged = replace(one, classes=classes, columns=union, blocks=blocks, counts=counts, unknown=unknown)
+        parts = zip(map(merged.axes, blocks), one.statistics, two.statistics, strict=True)
+        statistics = tuple(_on(axes, mine, one.counts) + _on(axes, theirs, two.counts) for axes, mine, theirs in parts)
         return replace(merged, statistics=statistics, lengths=lengths[0] + lengths[1] if len(lengths) == 2 else None)
 
     def _labeled(self, kind: np.dtype[Any]) -> Learnt:
         """Return the same with labels of another type of numbers, such as 1.0 for 1."""
+        if self.classes.dtype.kind == kind.kind:
+            return self
         classes = self.classes.astype(kind)
         labels = tuple(map(str, classes))
         return replace(self, classes=classes, statistics=tuple(own.labeled(labels) for own in self.statistics))
@@ -433,21 +425,6 @@ def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tupl
         "label, so that its default prior, and that of other columns of its family, is set by all rows"
     )
     return every, [remark]
-
-
-def about_impossible(blocks: Iterable[ColumnBlock], frame: Any, unlabeled: Integers) -> Iterator[str]:
-    """Say which cells of rows without a label the family that was chosen for their column by evidence cannot have."""
-    for block in blocks:
-        if block.candidate:
-            X = columns.numbers(frame, block.names)[unlabeled]
-            impossible = ~(CANDIDATES[block.candidate].possible(X) | np.isnan(X))
-            for j in np.flatnonzero(impossible.any(axis=0)):
-                rows = unlabeled[impossible[:, j]]
-                yield (
-                    f"column {block.names[j]!r} has {counted(len(rows), 'cell')} without a label that its family "
-                    f"{block.candidate!r}, chosen by the labeled rows, cannot have (rows "
-                    f"{listed(row_numbers(frame, rows), LISTED_ROWS)}); there it counts as missing"
-                )
 
 
 def about_unknown(names: Sequence[str]) -> Iterator[str]:
@@ -572,29 +549,24 @@ def concentration(alpha: Concentration, least_levels: int = 1) -> float | Array 
     return LearntAlpha(least_levels=least_levels)
 
 
-def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) -> Array | None:
-    """Return the α that was learned for each feature, (feature), NaN where it was not; None where none was."""
+def about_concentrations(given: Family[Any], resolved: Family[Any], statistics: Any) -> Iterator[str]:
+    """Say which α was learned, and how, by a family as it was given and with its prior resolved."""
     settings, family = learned_by(given), plain(resolved)
     if settings is None:
-        return None
+        return
     sizes = family.sizes(statistics.axes)
     first = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     alpha = np.where(settings.learned(sizes), family.simplexes()[0][0, first], np.nan)
-    return None if np.isnan(alpha).all() else np.broadcast_to(alpha, len(statistics.axes.features))
-
-
-def about_concentrations(given: Family[Any], resolved: Family[Any], statistics: Any) -> Iterator[str]:
-    """Say which α was learned, and how; parameters as in `learned_alpha`."""
-    alpha, settings = learned_alpha(given, resolved, statistics), learned_by(given)
-    if alpha is None or settings is None:
+    if np.isnan(alpha).all():
         return
+    alpha = np.broadcast_to(alpha, len(statistics.axes.features))
     if settings.value is None:
         yield (
             f"the concentration is α = {alpha[0]:g}, as it cannot be learned from rows that come in parts: leaving one "
             "out needs all of them; give alpha a number, or call fit"
         )
-        return
-    yield f"the concentration was learned by leaving out one row at a time: {_values(alpha, statistics.axes)}"
+    else:
+        yield f"the concentration was learned by leaving out one row at a time: {_values(alpha, statistics.axes)}"
 
 
 def _values(alpha: Array, axes: Axes) -> str:

@@ -16,7 +16,7 @@ from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
-from bayesclf.wording import printable
+from bayesclf.wording import counted, printable
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import LogisticRegression
@@ -58,8 +58,14 @@ def compare(
     start = time.perf_counter()
     import numpy as np
 
-    from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.results import comparison_json, issues_of_columns, show_comparison
+    from bayesclf.cli.training import (
+        comparison_json,
+        issues_of_columns,
+        load_training,
+        show_comparison,
+        show_training,
+        source_files,
+    )
     from bayesclf.engines.inference import ENGINES
     from bayesclf.evaluation import comparison as evaluation
     from bayesclf.report import write_comparison
@@ -100,23 +106,23 @@ def compare(
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")
     issues = issues_of_columns(found)
     if (path := outputs["--json"]) is not None:
-        settings: dict[str, Any] = {"models": list(engines), "rules": wanted, "inference": engines}
-        settings |= {"cv": cv, "repeats": repeats, "seed": seed}
-        write_text(path, comparison_json(found, issues, training, settings))
+        write_text(path, comparison_json(found, issues, training))
+    next_command = _fit_command(context, found.best[0], engines) if found.leaders and text is None else ""
+    if not next_command.isprintable() or len(next_command) > LONGEST_COMMAND:
+        next_command = ""
     if (path := outputs["--report"]) is not None:
-        write_comparison(found, path, command=shlex.join(["bayesclf", *context.obj]))
+        made = shlex.join(["bayesclf", *context.obj])
+        write_comparison(found, path, command=made, next_command=next_command or None)
     if not quiet:
         show_comparison(stdout(), found, issues, time.perf_counter() - start)
         for path in outputs.values():
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)
-        if found.leaders and text is None:
+        if next_command:
             model, rule = found.best
-            next_command = _fit_command(context, model, engines)
-            if next_command.isprintable() and len(next_command) <= LONGEST_COMMAND:
-                if rule != resolve(found.fits[model].requested_rule(None))[0].name:
-                    stdout().print(f"Predict with --rule {rule}, which the comparison recommends for {model}.")
-                stdout().print(f"To fit {model}: {next_command}", soft_wrap=True)
+            if rule != resolve(found.fits[model].requested_rule(None))[0].name:
+                stdout().print(f"Predict with --rule {rule}, which the comparison recommends for {model}.")
+            stdout().print(f"To fit {model}: {next_command}", soft_wrap=True)
 
 
 LONGEST_COMMAND = 1000
@@ -164,8 +170,7 @@ def fit(
 ) -> None:
     """Fit a classifier and save it."""
     from bayesclf.classifiers.generative import GenerativeClassifier
-    from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.results import engine_name
+    from bayesclf.cli.training import engine_name, load_training, show_training, source_files
     from bayesclf.engines.inference import ENGINES
     from bayesclf.storage import save
     from bayesclf.tables.columns import notes_of
@@ -260,7 +265,9 @@ def predict(
     )
     if path != STDOUT:
         undecided = f", {found.rejected} of them left undecided" if reject is not None else ""
-        stdout().print(f"{found.rows} rows predicted{undecided}, written to {path}", soft_wrap=True)
+        stdout().print(
+            f"{counted(found.rows, 'row', thousands='')} predicted{undecided}, written to {path}", soft_wrap=True
+        )
 
 
 @options.reads_files
@@ -283,7 +290,7 @@ def report(
     classifier = load(model)
     X, y = None, None
     if table is not None:
-        from bayesclf.cli.inputs import load_training, show_sentences
+        from bayesclf.cli.training import load_training, show_sentences
         from bayesclf.interpretation.prediction_files import as_read, kind_to_read, with_levels
 
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
@@ -293,5 +300,7 @@ def report(
         show_sentences(stdout(), "read", training.dataset.notes)
         X, y = with_levels(training.X[names], classifier.columns_), training.y
     with shown(f"checking {model}"):
-        write_classifier(classifier, path, X, y, command=shlex.join(["bayesclf", *context.obj]))
+        predict_too = ["predict", model, "NEW.csv", "--output", "predictions.csv"]
+        made, following = (shlex.join(["bayesclf", *words]) for words in (context.obj, predict_too))
+        write_classifier(classifier, path, X, y, command=made, next_command=following)
     stdout().print(f"report written to {path}", soft_wrap=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from bayesclf.errors import InputError
-from bayesclf.files import STDOUT, output_file, regular
+from bayesclf.files import STDOUT, output_file
 from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ READING: dict[str, Any] = {
 """How a file is read, by names of `datasets.read`; what is not given is found."""
 HOW_READ = "For reading options see bayesclf datasets show --help."
 """What the help of other commands says of them."""
-CostFile = Annotated[str | None, option("--cost", "FILE", "Csv of costs: rows true, columns predicted.")]
+CostFile = Annotated[str | None, option("--cost", "FILE", "Costs: rows true, columns predicted.")]
 Reject = Annotated[float | None, option("--reject", "P", "Largest expected cost of a decided row.", least=0)]
 Seed = Annotated[int, option("--seed", "N", "Random seed.", least=0)]
 Jobs = Annotated[int, option("--jobs", "N", "Number of processes.", least=-1)]
@@ -249,7 +249,7 @@ def check_kinds(models: Iterable[str], kinds: Mapping[str, str], only: bool = Fa
 def read_cost(path: str, labels: list[str]) -> Array:
     """Read costs cost[true, predicted], (outcome, outcome), in the order of some labels.
 
-    The file is csv, with the predicted labels as header and the true ones as first column, each in any order.
+    The file has the predicted labels as header and the true ones as first column, each in any order.
 
     Raises
     ------
@@ -259,24 +259,19 @@ def read_cost(path: str, labels: list[str]) -> Array:
     import numpy as np
     import pandas as pd
 
+    from bayesclf.tables.columns import as_words
+    from bayesclf.tables.reading import read_table
+
     try:
-        with regular(path, "a file of costs") as file:
-            table = pd.read_csv(
-                file, index_col=0, dtype=str, keep_default_na=False, encoding="utf-8-sig", skipinitialspace=True
-            )
+        table = read_table(path, header=True, keep=["c1"])
     except InputError as reason:
         raise InputError(f"--cost {reason}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"--cost {path} is not text in UTF-8") from None
-    except ValueError:  # no table
-        table = pd.DataFrame()
-    size = len(labels)
+    size, table = len(labels), table.set_index(as_words(table.iloc[:, 0])).iloc[:, 1:]
     if table.shape != (size, size):
         raise InputError(
             f"--cost {path} must have a header and {size} rows of a true label and {size} numbers; "
             f"the labels are {listed(labels)}"
         )
-    table = table.rename(index=lambda label: str(label).strip(), columns=lambda label: str(label).strip())
     for place, found in (("header", list(table.columns)), ("first column", list(table.index))):
         if sorted(found) != sorted(labels):
             raise InputError(f"--cost {path}: the {place} has {listed(found)}, but the labels are {listed(labels)}")
@@ -284,7 +279,7 @@ def read_cost(path: str, labels: list[str]) -> Array:
     costs: Array = cells.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
     for true, predicted in np.argwhere(~np.isfinite(costs))[:1]:
         raise InputError(
-            f"--cost {path} has {cells.iat[true, predicted]!r} for {labels[true]} predicted as {labels[predicted]}, "
-            "which is not a finite number; write one"
+            f"--cost {path} has {str(cells.iat[true, predicted])!r} for {labels[true]} predicted as "
+            f"{labels[predicted]}, which is not a finite number; write one"
         )
     return costs

@@ -15,8 +15,9 @@ from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
 from bayesclf.evaluation import scores
-from bayesclf.evaluation.judgments import Z_GAIN, Gain, Step, confidence_gap
-from bayesclf.evaluation.scores import RowScores
+from bayesclf.evaluation.judgments import Z_GAIN, Step
+from bayesclf.evaluation.score_table import BASELINE, gain, mean
+from bayesclf.evaluation.scores import RowScores, confidence_gap
 from bayesclf.interpretation.dependence import JOIN, dependent_pairs
 from bayesclf.tables.columns import row_numbers
 
@@ -27,12 +28,16 @@ SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 def baseline(context: Context) -> Answer:
     """Compare the proper scores with those of a classifier that knows only the class frequencies.
 
-    Where a gain that matters is within the error of both, there are too few rows to tell, which is not reported. Log
-    loss and Brier score of held-out rows are paired by row.
+    A column that determines the label on every row makes them too good, and so do repeated rows. Where a gain that
+    matters is within the error of both, there are too few rows to tell, which is not reported. Log loss and Brier score
+    of held-out rows are paired by row.
     """
     answers = context.held_out
     own = answers.of(answers.own)
     evidence = _gains(answers, own)
+    if context.too_good:
+        reasons, remedies = zip(*context.too_good, strict=True)
+        return issue("; ".join(reasons), "; ".join(remedies), evidence)
     infinite = int(np.isinf(own.log_loss).sum())
     where = f"({answers.setting}, rule {answers.own!r})"
     log_loss, brier = evidence[answers.own]
@@ -67,12 +72,11 @@ def baseline(context: Context) -> Answer:
 
 def _gains(answers: HeldOut, own: RowScores) -> pd.DataFrame:
     """Return the gain over the class frequencies in each score, and whether it is clear."""
-    base = scores.score(np.log(answers.frequencies), answers.y)
     lines = []
     for name in SCORES:
-        mine, theirs = getattr(own, name), getattr(base, name)
-        gain = Gain.of(mine, theirs, answers.train)
-        lines.append((name, mine[np.isfinite(mine)].mean(), theirs.mean(), gain.mean, gain.error, gain.state))
+        mine, found = getattr(own, name), gain(answers, answers.best, name)
+        theirs = mean(answers, BASELINE, name)
+        lines.append((name, mine[np.isfinite(mine)].mean(), theirs, found.mean, found.error, found.state))
     return pd.DataFrame(lines, columns=["score", answers.own, "frequencies", "gain", "gain_se", "better"])
 
 
@@ -88,7 +92,7 @@ def calibration(context: Context) -> Answer:
     """
     answers = context.held_out
     own = answers.of(answers.own)
-    gap = confidence_gap(own.log_proba, answers.y)
+    gap = confidence_gap(own.log_proba, answers.labels)
     evidence = _by_rule(answers, context.seed)
     line = evidence.set_index("rule").loc[answers.own]
     confidence, accuracy = np.exp(own.log_proba.max(axis=1)).mean(), 1 - own.error.mean()
@@ -104,7 +108,7 @@ def calibration(context: Context) -> Answer:
             return passed(says, evidence)
         kind = "under-confident" if Step.of(-gap).matters else "too sure in some places and not sure enough in others"
         return issue(f"{kind}: {says}", "do not read the probabilities as frequencies", evidence, "moderate")
-    gaps = {rule: confidence_gap(found.log_proba, answers.y) for rule, found in answers.answered.items()}
+    gaps = {rule: confidence_gap(found.log_proba, answers.labels) for rule, found in answers.answered.items()}
     cure, pairs = less_confident(gaps, answers.own), _pairs(context)
     reasons, steps = [f"over-confident: {says}"], []
     if cure:
@@ -123,10 +127,10 @@ def _by_rule(answers: HeldOut, seed: int) -> pd.DataFrame:
     """Return the over-confidence, the calibration error and the log loss of each rule."""
     lines = []
     for rule, found in answers.answered.items():
-        step = Step.of(confidence_gap(found.log_proba, answers.y))
-        error = scores.calibration_error(found.log_proba, answers.y, seed)
-        expected, p_value = _if_calibrated(found.log_proba, error.error, seed)
-        lines.append((rule, step.mean, step.error, error.error, expected, p_value, found.log_loss.mean()))
+        step = Step.of(confidence_gap(found.log_proba, answers.labels))
+        error = scores.binned_error(found.log_proba, answers.labels)
+        expected, p_value = _if_calibrated(found.log_proba, error, seed)
+        lines.append((rule, step.mean, step.error, error, expected, p_value, found.log_loss.mean()))
     names = ["rule", "over_confidence", "standard_error", "error", "if_calibrated", "p_value", "log_loss"]
     return pd.DataFrame(lines, columns=names)
 
@@ -168,9 +172,10 @@ def disagreement(context: Context) -> Answer:
     codes = np.column_stack(list(decided.values()))
     differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
     classes = context.training.classes
-    labels = {"row": row_numbers(context.training.table, answers.numbers[differ]), "label": classes[answers.y[differ]]}
-    chosen = {rule: classes[code[differ]] for rule, code in decided.items()}
-    evidence = pd.DataFrame(labels | chosen).sort_values("row", ignore_index=True)
+    numbers = row_numbers(context.training.table, answers.tested[0][differ])
+    shown = {"row": numbers, "label": classes[answers.labels[differ]]}
+    shown |= {rule: classes[code[differ]] for rule, code in decided.items()}
+    evidence = pd.DataFrame(shown)
     which = f"{len(differ)} of {len(codes)} held-out rows"
     says = f"{', '.join(map(repr, decided))} decide {which} differently ({answers.setting})"
     if stats.binom.sf(len(differ) - 1, len(codes), thresholds.MAX_DISAGREEMENT) < thresholds.SIGNIFICANCE:

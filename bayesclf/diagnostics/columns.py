@@ -48,7 +48,8 @@ def few_rows(context: Context) -> Answer:
             few.head(thresholds.SHOWN),
         )
     fewest = counts.drop(columns="few").nsmallest(1, "rows").reset_index(drop=True)
-    return passed(f"fewest: {fewest['rows'].iloc[0]:g} rows of {fewest['name'].iloc[0]!r}", fewest)
+    rows = fewest["rows"].iloc[0]
+    return passed(f"fewest: {rows:g} row{'' if rows == 1 else 's'} of {fewest['name'].iloc[0]!r}", fewest)
 
 
 def _row_counts(classifier: BayesClassifier) -> pd.DataFrame:
@@ -185,12 +186,12 @@ def hidden_missing(context: Context) -> Answer:
     evidence = pd.DataFrame(lines, columns=["column", "value", "cells", "nearest_other"])
     if spikes:
         first, found = next(iter(spikes.items()))
+        codes = {name: one.value for name, one in [*spikes.items()][: thresholds.SHOWN]}
         return issue(
             f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike far from the other values "
             f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}), as where a "
             "number stands for a missing value",
-            f"if it does, empty these cells: load(…, missing={{{first!r}: [{found.value:g}]}}), or "
-            f"--missing {first}={found.value:g}",
+            f"if it does, empty these cells: X.replace({codes!r}, float('nan'))",
             evidence,
             "moderate",
         )
@@ -280,18 +281,25 @@ def separated_classes(context: Context) -> Answer:
         raise NotApplicable("a generative model fits no weights")
     model.require_rows()
     present = model.sample_weight > 0
-    found = [model.design.names[j] for j in separating_columns(model.X[present], model.y[present])]
+    X, y = model.X[present], model.y[present]
+    found = [model.design.names[j] for j in separating_columns(X, y, thresholds.MIN_CLASS_ROWS)]
     reason = f"{named(found)} alone separate{'s' * (len(found) == 1)} a class, and the likelihood has no maximum"
-    if not found:
-        separable = _why_separable(context, model)
-        if not separable:
-            return passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
-        reason = separable
     counts = _row_counts(context.classifier)
-    rare = sorted(set(found) & set(counts.loc[counts["few"], "name"]))
+    few, of_class = counts.loc[counts["few"], "name"], counts["what"] == "class"
+    rare = sorted(set(found) & set(few))
     signs = "trust the signs of these weights, not their sizes"
     if rare:
         signs += f"; the signs of {named(rare)} come from almost no rows (M05), so do not trust them either"
+    if not found:
+        reason = _why_separable(context, model)
+        if not reason:
+            return passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
+        if classes := list(few[of_class]):
+            are = "have" if len(classes) > 1 else "has"
+            reason = (
+                f"class {named(classes)} {are} almost no rows (M05), and some weights separate them from the others"
+            )
+            signs = "do not interpret the weights of so few rows"
     scale = "compare the prior scale with what is known, clf.prior_summary()"
     if model.prior.learned:
         scale = "choose prior_scale from what is known, clf.set_params(prior_scale=2.5)"

@@ -20,7 +20,6 @@ from bayesclf.diagnostics.held_out import (
     Labelled,
     NotApplicable,
     Skipped,
-    Split,
     held_out,
     recorded_statistics,
     splits,
@@ -29,6 +28,8 @@ from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.engines import Exact, inference
 from bayesclf.engines.convergence import PYMC
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.evaluation.cross_validation import Split
+from bayesclf.evaluation.judgments import TooGood, too_good
 from bayesclf.tables.columns import SparseTable
 from bayesclf.wording import counted
 
@@ -154,6 +155,12 @@ class Context:
     def held_out(self) -> HeldOut:
         """The classifier's answers to held-out rows."""
         return held_out(self.classifier, self.training, self.splits, self.seed)
+
+    @property
+    def too_good(self) -> list[TooGood]:
+        """What makes scores of held-out rows too good."""
+        table = self.training.table
+        return [] if isinstance(table, SparseTable) else too_good(table, self.training.y, self.splits)
 
     @property
     def held_out_if_made(self) -> HeldOut | None:

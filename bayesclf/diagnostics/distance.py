@@ -41,9 +41,8 @@ def far_rows(context: Context) -> Answer:
         raise NotApplicable("the model does not say how probable a row is; ask a generative one, such as NaiveBayes")
     if any(block.family.kind == "count" for block in model.blocks):
         raise NotApplicable("the probability of a document mostly reflects its length")
-    held_out, complete = context.held_out, table.notna().all(axis=1).to_numpy()[context.held_out.numbers]
-    parts = [(fit, asked[complete[asked]]) for fit, asked in held_out.fits]
-    rows = [(fit, table.iloc[held_out.numbers[asked]]) for fit, asked in parts if len(asked)]
+    parts = [table.iloc[test].dropna() for _, test in context.splits]
+    rows = [(fit, part) for fit, part in zip(context.held_out.fits, parts, strict=True) if len(part)]
     known = -np.concatenate([np.zeros(0), *(log_marginal(fit, fit.rows(own)) for fit, own in rows)])
     if len(known) < thresholds.MIN_COMPARED_ROWS:
         raise Skipped(f"only {len(known)} training rows have no missing cell, too few to compare new rows with")

@@ -12,19 +12,17 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from bayesclf import rules
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
-from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.classifiers.training import split_seed
 from bayesclf.diagnostics import thresholds
-from bayesclf.engines import MAP, NUTS, Augmentation, Exact, Laplace, Slice
-from bayesclf.engines.inference import Engine
-from bayesclf.errors import ConvergenceWarning, InputError, Refused
-from bayesclf.evaluation import cross_validation
-from bayesclf.evaluation.judgments import class_shares
+from bayesclf.engines import MAP
+from bayesclf.errors import InputError, Refused
+from bayesclf.evaluation import cross_validation, score_table
+from bayesclf.evaluation.cross_validation import Answers, Split
+from bayesclf.evaluation.score_table import Key
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.tables.columns import Rows, SparseTable, Table, kind_of
+from bayesclf.tables.columns import Rows, SparseTable, Table
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -78,72 +76,63 @@ class Labelled(EncodedTable):
         return self.table.cells if isinstance(self.table, SparseTable) else self.table
 
 
-type Split = tuple[Integers, Integers]
-
-EXACT_OR_AUGMENTED: tuple[Engine, ...] = (Exact(draws=125), Augmentation(draws=125))
-BY_CHAINS: tuple[Engine, ...] = (
-    *(*EXACT_OR_AUGMENTED, Laplace(draws=250)),
-    *(Slice(draws=250, chains=2), NUTS(draws=250, tune=250, chains=2), MAP()),
-)
-"""Engines to try, up to the first that does not refuse: with 500 draws a probability's error is 1/22 of its sd."""
-
-WITHOUT_CHAINS: tuple[Engine, ...] = (*EXACT_OR_AUGMENTED, Laplace(draws=250, limit=np.inf), MAP())
-"""Engines to try where chains would take long: normal approximations at any k̂, which is reported if above its limit."""
-
-WIDE = 500
-"""Columns of logistic regression from which on a proposal of Laplace takes long."""
-
-FEWER = Laplace(draws=25, limit=np.inf)
-"""Laplace for so many columns: a probability's error is 1/10 of its sd, and only means over the rows are looked at."""
-
 COMPARED = ("map", "mean", "bayes-optimal", "predictive", "tempered")
 """Rules that are compared, in addition to the classifier's own."""
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Scores of rows that were held out of the fits.
+class HeldOut(score_table.HeldOut):
+    """A classifier's answers to rows that were held out of its fits, as a comparison has those of several.
 
     Attributes
     ----------
     own
         Name of the rule that the classifier answers by.
-    scores
-        Scores of the rows by rule; for a rule that cannot answer, the reason why.
+    answers
+        Scores of the rows by rule, as of a model without a name.
     y
-        Label codes (row).
-    numbers
-        Which rows of the table they are, (row).
-    frequencies
-        The labels' shares in each row's training rows, with one row more of each, (row, outcome).
-    fits
-        The fitted classifiers and the rows that each predicted, as positions in `y`.
+        Label codes of all rows (row).
+    splits
+        Training and test rows, one pair per fit.
+    seed
+        Of simulated labels.
     setting
         The numbers of training and held-out rows, in words.
-    train
-        Mean number of rows that the classifiers were fitted on.
+    fits
+        The classifier fitted to the training rows of each split.
     """
 
     own: str
-    scores: dict[str, RowScores | str]
+    answers: dict[Key, Answers]
     y: Integers
-    numbers: Integers
-    frequencies: Array
-    fits: tuple[tuple[BayesClassifier, Integers], ...]
+    splits: tuple[Split, ...]
+    seed: int
     setting: str
-    train: float
+    fits: tuple[BayesClassifier, ...] = ()
+    repeats: int = 1
+    costs: None = None
+
+    @property
+    def best(self) -> Key:
+        """The entry of the classifier's own rule, or of the first that could answer."""
+        return "", self.own if self.own in self.answered else next(iter(self.answered), self.own)
+
+    @property
+    def labels(self) -> Integers:
+        """Label codes of the rows that were held out, (row)."""
+        return self.y[self.tested[0]]
 
     def of(self, rule: str) -> RowScores:
         """Return the scores of a rule, or raise `Skipped` with the reason why it has none."""
-        found = self.scores[rule]
-        if isinstance(found, str):
-            raise Skipped(f"the rule {rule!r} could not answer: {found}")
-        return found
+        found = self.answers["", rule]
+        if found.reason:
+            raise Skipped(f"the rule {rule!r} could not answer: {found.reason}")
+        return found.scores[0]
 
     @property
     def answered(self) -> dict[str, RowScores]:
         """The scores of the rules that could answer."""
-        return {rule: found for rule, found in self.scores.items() if isinstance(found, RowScores)}
+        return {rule: found.scores[0] for (_, rule), found in self.answers.items() if not found.reason}
 
 
 def splits(training: Labelled, seed: int = 0) -> list[Split]:
@@ -152,7 +141,7 @@ def splits(training: Labelled, seed: int = 0) -> list[Split]:
     The folds are the first ones of a comparison with the same seed, so that its page and a classifier's agree.
     """
     counts = np.bincount(training.y)
-    per_row = _numbers_per_row(training) * len(training.classes)
+    per_row = sum(part.size for part in training.rows.parts) / len(training) * len(training.classes)
     if len(training) * per_row > thresholds.CELLS:
         order = np.random.default_rng(seed).permutation(len(training))
         tested = min(thresholds.TEST_ROWS, len(order) // thresholds.FOLDS)
@@ -160,21 +149,11 @@ def splits(training: Labelled, seed: int = 0) -> list[Split]:
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
-    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=split_seed(seed))
+    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         return list(folds.split(np.zeros(len(training)), training.y))
-
-
-def _numbers_per_row(training: Labelled) -> float:
-    """Return about how many numbers the model uses per row: its numbers, the levels of its categories, its words."""
-    table = training.table
-    if isinstance(table, SparseTable):
-        return float(table.cells.nnz) / max(len(table), 1)
-    if not training.rows.parts or any(not isinstance(part, np.ndarray) for part in training.rows.parts):
-        return float(np.mean([len(str(text).split()) for text in table.iloc[:, 0]]))
-    return float(sum(1 if kind_of(table[name]) == "number" else table[name].nunique() for name in table))
 
 
 def held_out(classifier: BayesClassifier, training: Labelled, parts: list[Split], seed: int) -> HeldOut:
@@ -182,52 +161,26 @@ def held_out(classifier: BayesClassifier, training: Labelled, parts: list[Split]
     own = rules.resolve(classifier.requested_rule(None))[0].name
     names = tuple(dict.fromkeys((*COMPARED, own)))
     fits = [_fitted(classifier, training[train], seed + index) for index, (train, _) in enumerate(parts)]
-    answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
-    shares = [class_shares(training.y[train], len(training.classes)) for train, _ in parts]
-    sizes = [len(test) for _, test in parts]
-    numbers = np.concatenate([test for _, test in parts])
+    scored = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
+    together, run = tuple(parts), [tuple(range(len(parts)))]
     return HeldOut(
         own,
-        {name: _joined([answer[name] for answer in answers]) for name in names},
-        training.y[numbers],
-        numbers,
-        np.repeat(shares, sizes, axis=0),
-        tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
-        _setting(parts, len(training)) + _labeled_only(classifier) + _own_prior(classifier) + _approximation(fits),
-        float(np.mean([len(train) for train, _ in parts])),
+        {("", name): cross_validation.pooled([one[name] for one in scored], together, run) for name in names},
+        training.y,
+        together,
+        seed,
+        _setting(parts, len(training)) + _labeled_only(classifier) + _own_prior(classifier),
+        tuple(fits),
     )
 
 
 def _fitted(classifier: BayesClassifier, training: Labelled, seed: int) -> BayesClassifier:
-    """Fit a clone by the first engine that does not refuse."""
-    reason = ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the draws are used only for predictions
-        for engine in _engines(classifier, training):
-            fitted: BayesClassifier = clone(classifier).set_params(inference=engine, random_state=seed)
-            try:
-                return fitted.fit(training.X, training.labels, classes=training.classes)
-            except Refused as error:
-                reason = str(error)
-            except InputError as error:  # a setting per column, where a part of the rows lacks the column
-                reason = str(error)
-                break
-    raise Skipped(f"the model cannot be fitted on a part of the rows: {reason}")
-
-
-def _engines(classifier: BayesClassifier, training: Labelled) -> tuple[Engine, ...]:
-    """Return the engines to try, by what they would take."""
-    if not isinstance(classifier, LogisticRegression):
-        return BY_CHAINS
-    labels = len(training.classes)
-    work = classifier.work(training.X, labels)
-    chains = work <= thresholds.NUTS_CELLS
-    wide = max(training.X.shape[1], work // (len(training) * max(labels - 1, 1))) >= WIDE
-    if wide and not chains:
-        return FEWER, MAP()
-    engines = BY_CHAINS if chains else WITHOUT_CHAINS
-    # The others would only prepare the rows and then refuse.
-    return tuple(engine for engine in engines if not isinstance(engine, Exact | Augmentation))
+    """Fit a clone as a comparison does."""
+    asked = clone(classifier).set_params(inference="auto")
+    try:
+        return cross_validation.fit(asked, training.X, training.labels, training.classes, seed)[0]
+    except (Refused, InputError) as error:  # also of a setting per column, where a part of the rows lacks the column
+        raise Skipped(f"the model cannot be fitted on a part of the rows: {error}") from None
 
 
 def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) -> dict[str, RowScores | str]:
@@ -240,25 +193,9 @@ def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) ->
     return {**reasons, **cross_validation.evaluate(fitted, test.X, test.y, asked)}
 
 
-def _joined(parts: list[RowScores | str]) -> RowScores | str:
-    """Return the scores of all rows; a rule that failed in any part is not scored at all."""
-    scored = [part for part in parts if isinstance(part, RowScores)]
-    if len(scored) < len(parts):
-        return next(part for part in parts if isinstance(part, str))
-    names = ("log_proba", "error", "log_loss", "brier")
-    return RowScores(*(np.concatenate([getattr(part, name) for part in scored]) for name in names))
-
-
 def recorded_statistics(classifier: BayesClassifier) -> xr.Dataset | None:
     """Return what the engine recorded about its draws; None for a point estimate and for plain independent draws."""
     return None if classifier.draws_ is None else classifier.draws_.stats
-
-
-def _approximation(fits: list[BayesClassifier]) -> str:
-    """Return the worst k̂ of normal approximations beyond the limit, as a clause."""
-    recorded = [recorded_statistics(fit) for fit in fits if isinstance(fit.inference_, Laplace)]
-    worst = max((float(stats["pareto_k"]) for stats in recorded if stats is not None), default=-np.inf)
-    return f", by a normal approximation with k̂ up to {worst:.2f}" if worst > thresholds.MAX_KHAT else ""
 
 
 def _setting(parts: list[Split], rows: int) -> str:

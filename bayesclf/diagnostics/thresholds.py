@@ -70,9 +70,6 @@ CELLS = 1_000_000
 TEST_ROWS = 2_000
 """Rows that are held out once, and rows of other expensive checks."""
 
-NUTS_CELLS = 50_000
-"""Rows × columns × weight vectors up to which logistic regression is sampled by NUTS where the rows are held out."""
-
 REPLICATES = 500
 """Simulated labels behind a p-value of a calibration error."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -75,7 +75,8 @@ def sample(model: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
     with shown("sampling", None, settings.progress) as tell:
         for block in model.blocks:
             if block.family.not_conjugate(block.statistics):
-                own = _alternated(block.family.alternation(block.statistics, settings.chains), settings, rng, tell)
+                alternation = cast("Alternation", block.family.alternation(block.statistics, settings.chains))
+                own = _alternated(alternation, settings, rng, tell)
             else:
                 own = block.family.posterior(block.statistics).draw(rng, total)
             parameters |= block.named(own)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from scipy.special import logsumexp
 
 from bayesclf.arrays import Array
 from bayesclf.wording import named, part_of
@@ -38,6 +40,9 @@ accepted."""
 MIN_DRAWS = 4
 """Split chains need two draws per half."""
 
+
+NEGLIGIBLE_SPREAD = 1e-9
+"""Log ratios that differ by no more than this are equal up to rounding, and have no tail to fit."""
 
 PYMC = "pymc.sample"
 """Stands for the name of an engine where the user drew."""
@@ -341,3 +346,30 @@ def energy(energies: Array) -> Measured:
     problem = f"chain {int(bfmi.argmin())} explores the tails slowly: {lowest}"
     remedy = Remedy(f"{LONGER.text}, or use narrower priors", LONGER.settings)
     return Measured(bfmi, problem if (bfmi < MIN_BFMI).any() else "", remedy)
+
+
+def smoothed(log_density: Array, efficiency: float) -> tuple[Array, Array]:
+    """Return log weights proportional to 1/density, smoothed by ArviZ, each row adding up to 1, and k̂ of each row.
+
+    `log_density`: log p of each row under each draw (row, draw). `efficiency`: Effective draws over draws. Where the
+    ratios have no tail that a Pareto distribution fits, k̂ is ∞; densities of 0 then share all the weight. Where all
+    ratios are equal, k̂ is −∞.
+
+    See Vehtari, Simpson, Gelman, Yao & Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024).
+    """
+    from arviz_stats.base import array_stats
+
+    lowest, highest = log_density.min(axis=1), log_density.max(axis=1)
+    log_weight, khat = -log_density, np.full(len(log_density), np.inf)
+    flat = highest - lowest <= NEGLIGIBLE_SPREAD
+    log_weight[flat], khat[flat] = 0.0, -np.inf
+    for row in np.flatnonzero(~flat):
+        if np.isneginf(lowest[row]):
+            log_weight[row] = np.where(np.isneginf(log_density[row]), 0.0, -np.inf)
+            continue
+        # all ratios of the tail may be the same, or too far apart for reciprocals
+        with suppress(ValueError), np.errstate(all="ignore"):
+            smooth, shape = array_stats.psislw(log_density[row], r_eff=efficiency)
+            if np.isfinite(shape) and not np.isnan(smooth).any():
+                log_weight[row], khat[row] = smooth, shape
+    return log_weight - logsumexp(log_weight, axis=1, keepdims=True), khat

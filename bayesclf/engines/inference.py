@@ -122,7 +122,7 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
 
 
 def _worth(proposals: laplace.Proposals) -> str:
-    return f"worth {proposals.ess:,.0f} independent draws"
+    return f"the proposals are worth {proposals.ess:,.0f} independent draws"
 
 
 ROUGH, COUNTING = 2, 0.5

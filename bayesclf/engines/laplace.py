@@ -10,10 +10,10 @@ import numpy as np
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, Whole, require
 from bayesclf.display import Concise
+from bayesclf.engines.convergence import smoothed
 from bayesclf.errors import Refused
 from bayesclf.models import Model
 from bayesclf.models.logistic.likelihood import Proposal, power_of
-from bayesclf.posterior.pareto import smoothed
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -16,7 +16,7 @@ from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.display import Concise
 from bayesclf.engines.compiled import Array, LogDensity, compiled, finite_or_nan, start
 from bayesclf.errors import InputError
-from bayesclf.posterior.answers import available
+from bayesclf.posterior.averaging import available
 from bayesclf.progress import Progress, Tell, checked, shown
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bayesclf.display import Concise
 from bayesclf.errors import Refused
 from bayesclf.models import Model
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.posterior.answers import available
+from bayesclf.posterior.averaging import available
 
 if TYPE_CHECKING:
     import xarray as xr

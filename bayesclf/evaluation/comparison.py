@@ -38,12 +38,13 @@ from bayesclf.evaluation.cross_validation import (
     folds_of,
     labeled_table,
 )
+from bayesclf.evaluation.judgments import TooGood, too_good
 from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress
 from bayesclf.rules import resolve
 from bayesclf.tables.columns import is_described, notes_of
-from bayesclf.tables.remarks import about_useless
+from bayesclf.tables.remarks import about_columns
 from bayesclf.workers import require_jobs
 
 __all__ = ["Comparison", "compare"]
@@ -131,8 +132,8 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
 
         Columns: `accuracy`, `log_loss`, `brier`, each with its standard error (`_se`); for `gibbs` they are
         expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some repeat,
-        and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval, and
-        `calibration_expected`, what calibrated probabilities would show. `disagreement`: share of the rows that are
+        and `log_loss_finite`, the mean over the others. `calibration_error`, and `calibration_expected`, what
+        calibrated probabilities would show. `disagreement`: share of the rows that are
         decided differently from Bayes-optimal. `…_diff`, `…_diff_se`: the difference from `best`, and its standard
         error.
 
@@ -147,7 +148,7 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         return self._score_table.copy()
 
     @cached_property
-    def _score_table(self) -> pd.DataFrame:  # bootstraps of calibration take seconds for many rows
+    def _score_table(self) -> pd.DataFrame:  # simulations of calibrated labels take seconds for many rows
         return score_table(self)
 
     @cached_property
@@ -178,6 +179,11 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         if any(one.rule == own and one.kind != "behind" for one in found):
             return model, str(own)
         return model, found[0].rule
+
+    @cached_property
+    def too_good(self) -> list[TooGood]:
+        """What makes all scores too good: columns that give the label away, and rows that folds repeat."""
+        return too_good(self.X, self.y, [self.splits[number] for number in self.runs[0]])
 
     @property
     def settled(self) -> bool:
@@ -414,7 +420,7 @@ def compare(
         data=data,
         date=day.today().isoformat(),
         order=class_order(y, classes),
-        read=notes_of(X) if is_described(X) else tuple(about_useless(frame)),
+        read=notes_of(X) if is_described(X) else tuple(about_columns(frame)),
     )
 
 

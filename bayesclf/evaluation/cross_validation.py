@@ -27,7 +27,6 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.text import NAME
-from bayesclf.classifiers.training import split_seed
 from bayesclf.constraints import Whole, require
 from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
 from bayesclf.display import Sized
@@ -42,7 +41,7 @@ from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.levels import has_order
-from bayesclf.wording import without_numbers
+from bayesclf.wording import counted, without_numbers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
@@ -195,8 +194,9 @@ def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, .
         raise InputError(f"cv={cv} needs a class with at least {cv} rows, but the largest has {counts.max()}")
     remarks: tuple[str, ...] = ()
     if counts.min() < cv:
-        remarks = (f"a class has {counts.min()} rows, fewer than the {cv} folds: some folds test or train without it",)
-    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=split_seed(seed))
+        few = counted(int(counts.min()), "row")
+        remarks = (f"a class has {few}, fewer than the {cv} folds: some folds test or train without it",)
+    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     with warnings.catch_warnings():
         # The remark above says it once, in terms of the user's table.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)

@@ -21,7 +21,7 @@ from bayesclf.evaluation import cross_validation, peers, scores
 from bayesclf.evaluation.cross_validation import Question, Split, checked_rules, folds_of, labeled_table
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress
-from bayesclf.wording import joined, pair, with_news
+from bayesclf.wording import joined, pair
 from bayesclf.workers import require_jobs
 
 METRICS = {"error": "test error", "log_loss": "test log loss", "brier": "test Brier score"}
@@ -181,8 +181,8 @@ def learning_curve(
     cross_validation.finish(parts, models, table, splits, question, seed, n_jobs, progress, whole=False)
     lines, notes = [], {}
     for name, model in models.items():
-        said = [note for index in range(len(splits)) for note in parts[name, index].notes]
-        notes[name] = (*remarks, *folds.remarks, *with_news([], said))
+        said = [parts[name, index].notes for index in range(len(splits))]
+        notes[name] = tuple(cross_validation.gathered([*remarks, *folds.remarks], said))
         for rule in peers.rules_of(model, question.rules):
             for place, m in enumerate(counts):
                 found = [parts[name, index].scores[rule] for index in range(place, len(splits), len(counts))]

@@ -23,7 +23,7 @@ from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels, require_labels_as
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, Slice, inference
-from bayesclf.engines.convergence import of_unit_scale, single
+from bayesclf.engines.convergence import of_unit_scale, single, smoothed
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused, warn
 from bayesclf.families.base import Statistics
@@ -34,7 +34,6 @@ from bayesclf.models.logistic.model import LogisticModel, StreamedModel
 from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
-from bayesclf.posterior.pareto import smoothed
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES, Gibbs
 from bayesclf.tables.columns import Rows

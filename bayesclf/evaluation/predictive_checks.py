@@ -317,19 +317,14 @@ def _moments(X: Array, y: Integers, labels: int) -> dict[str, Array]:
     for k in range(labels):
         own = X[y == k]
         known = ~np.isnan(own)
-        n = known.sum(axis=0)
-        some = n > 0
-        if not some.any():
-            continue
-        # Deviations from a cell of the column lose no digits where the mean is large.
-        center = np.where(known, own, -np.inf).max(axis=0)
-        deviation = np.where(known, own - np.where(some, center, 0.0), 0.0)
-        mean = deviation.sum(axis=0)[some] / n[some]
-        found["max"][k, some] = center[some]
-        found["mean"][k, some] = center[some] + mean
-        residual = np.where(known[:, some], deviation[:, some] - mean, 0.0)
-        found["sd"][k, some] = sd = np.sqrt((residual**2).sum(axis=0) / n[some])
-        found["shape"][k, some] = _distance_from_normal(np.where(known[:, some], residual, np.inf), sd, n[some])
+        some = known.any(axis=0)
+        if some.any():
+            own, known = own[:, some], known[:, some]
+            found["max"][k, some] = np.nanmax(own, axis=0)
+            found["mean"][k, some] = mean = np.nanmean(own, axis=0)
+            found["sd"][k, some] = sd = np.nanstd(own, axis=0)
+            residual = np.where(known, own - mean, np.inf)
+            found["shape"][k, some] = _distance_from_normal(residual, sd, known.sum(axis=0))
     return found
 
 

@@ -18,14 +18,16 @@ from bayesclf.evaluation import cross_validation, scores
 from bayesclf.evaluation.cross_validation import Answers, Split, scored
 from bayesclf.evaluation.judgments import (
     KINDS,
+    MATTERS,
+    MATTERS_RELATIVELY,
     MOST_NATS,
     ONE_SPLIT,
+    SETTLED,
     Gain,
     Kind,
     class_shares,
     critical_value,
     kind_of,
-    smallest_difference,
     split_error,
 )
 from bayesclf.evaluation.peers import NO_RULE
@@ -71,6 +73,11 @@ class HeldOut:
     def train_size(self) -> float:
         """The mean number of training rows of a fold."""
         return float(np.mean([len(train) for train, _ in self.splits]))
+
+    @cached_property
+    def matters(self) -> float:
+        """The smallest difference of log loss that matters, in nats: the same for all entries."""
+        return min(MATTERS, MATTERS_RELATIVELY * mean(self, BASELINE, "log_loss"))
 
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
         """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
@@ -131,8 +138,8 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
         **with_error(comparison, key, "brier"),
     }
     if calibrated:
-        calibration = scores.calibration_error(log_proba, y, comparison.seed, comparison.repeats)
-        line |= {f"calibration_{name}": getattr(calibration, name) for name in ("error", "low", "high", "expected")}
+        expected = scores.errors_if_calibrated(log_proba, comparison.seed, repeats=comparison.repeats)
+        line |= {"calibration_error": scores.binned_error(log_proba, y), "calibration_expected": expected.mean()}
     if comparison.costs is not None:
         line |= with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
     return line | _against_bayes_optimal(comparison, key, log_proba)
@@ -216,7 +223,7 @@ def standings(
         Models and rules that have answers, and possibly `BASELINE`; at least one.
     metric
         A field of `bayesclf.evaluation.scores.RowScores`: ``"log_loss"``, ``"error"`` or ``"cost"``. Differences of log
-        loss below `MATTERS` count as ties, of others those of 0.
+        loss below `HeldOut.matters` are neither clear nor probable, of others those of 0.
     against
         The entry that takes the place of the best one, and comes first; better ones are not behind it.
 
@@ -230,7 +237,7 @@ def standings(
     means = losses.mean(axis=0)
     order = sorted(range(len(entries)), key=lambda place: (entries[place] != against, means[place]))
     bounded = every if metric != "log_loss" else np.minimum(every, MOST_NATS)
-    matters = smallest_difference(losses) if metric == "log_loss" else NEGLIGIBLE
+    matters = comparison.matters if metric == "log_loss" else NEGLIGIBLE
     truncated, best = bounded.mean(axis=0), order[0]
     quantile = critical_value(truncated)
     found = [Standing(*entries[best], float(means[best]), 0.0, 0.0, "best")]
@@ -250,10 +257,10 @@ def standings(
         clear_by, leans_by = float(cautious.mean() - quantile * spread), float(cautious.mean() - spread)
         kinds = [
             kind_of(difference + moved, error, clear_by + moved, leans_by + moved, quantile, matters)
-            for moved in (-left, left)
+            for moved in (-left, left, -SETTLED * left, SETTLED * left)
         ]
-        kind = min(kinds, key=KINDS.index)
-        found.append(Standing(*entries[place], loss, difference, error, kind, kinds[0] == kinds[1]))
+        kind = min(kinds[:2], key=KINDS.index)
+        found.append(Standing(*entries[place], loss, difference, error, kind, kinds[2] == kinds[3]))
     return found
 
 

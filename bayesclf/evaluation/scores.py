@@ -1,4 +1,4 @@
-"""Scores of class probabilities: proper scores per row, calibration, and standard errors over resamples."""
+"""Scores of class probabilities: proper scores per row, calibration, and standard errors over rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bayesclf.posterior.averaging import Averages
 CALIBRATION_BINS = 10
 """Bins of equal width of the binned calibration error."""
 
-BOOTSTRAPS = 200
-"""Resamples of the rows for the interval of the calibration error."""
+REPLICATES = 200
+"""Simulated sets of labels behind the calibration error that calibrated probabilities would show."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,62 +109,29 @@ def _binned(log_proba: Array, y: Integers) -> tuple[Integers, Array, Array]:
 
 
 def binned_error(log_proba: Array, y: Integers) -> float:
-    """Return the binned calibration error Σ_b n_b/n |accuracy_b − confidence_b|, bins of equal width on [0, 1]."""
+    """Return the binned calibration error Σ_b n_b/n |accuracy_b − confidence_b|, bins of equal width on [0, 1].
+
+    It exceeds 0 on finitely many rows even where probabilities are calibrated; see `errors_if_calibrated`.
+    """
     index, confidence, right = _binned(log_proba, y)
     return float(np.abs(np.bincount(index, right - confidence, minlength=CALIBRATION_BINS)).sum() / len(y))
 
 
-@dataclass(frozen=True)
-class CalibrationError:
-    """The binned calibration error, which exceeds 0 on finitely many rows even where probabilities are calibrated.
-
-    Attributes
-    ----------
-    error
-        Σ_b n_b/n |accuracy_b − confidence_b|.
-    low, high
-        Bootstrap interval over rows (5% to 95%). It is one of the error as it is, bias included, and seldom holds 0
-        where probabilities are calibrated: compare the error with `expected` instead.
-    expected
-        The mean error that calibrated probabilities with the same confidences would show on as many rows.
-    """
-
-    error: float
-    low: float
-    high: float
-    expected: float
-
-
-def calibration_error(log_proba: Array, y: Integers, seed: int, repeats: int = 1) -> CalibrationError:
-    """Return the binned calibration error, which is biased upward on few rows.
-
-    Resampling rows adds that bias a second time. The interval is therefore the bootstrap interval minus the difference
-    between the bootstrap mean and the error, clipped at 0.
+def confidence_gap(log_proba: Array, y: Integers, rows: Integers | None = None) -> Array:
+    """Return the probability of the predicted class minus 1 where it is right, (row).
 
     Parameters
     ----------
     log_proba, y
-        log P(k | x), (row, outcome), and label codes (row).
-    seed
-        Of the bootstrap.
-    repeats
-        Number of answers to each row, concatenated; the bootstrap resamples rows, not answers.
+        log P(k | x), (answer, outcome), and label codes (answer).
+    rows
+        Numbers of the rows (answer), where some were answered several times; the mean of each row is returned.
     """
-    index, confidence, right = _binned(log_proba, y)
-    gap = right - confidence
-    rng = np.random.default_rng(seed)
-    rows = len(y) // repeats
-    resampled = np.empty(BOOTSTRAPS)
-    for i in range(BOOTSTRAPS):
-        weight = np.tile(np.bincount(rng.integers(rows, size=rows), minlength=rows), repeats)
-        resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=CALIBRATION_BINS)).sum() / len(y)
-    error = binned_error(log_proba, y)
-    low, high = np.maximum(np.quantile(resampled, [0.05, 0.95]) - (resampled.mean() - error), 0.0)
-    expected = errors_if_calibrated(log_proba, seed, BOOTSTRAPS, repeats).mean()
-    return CalibrationError(error, float(low), float(high), float(expected))
+    gap = np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y)
+    return np.asarray(gap if rows is None else mean_of_rows(gap, rows))
 
 
-def errors_if_calibrated(log_proba: Array, seed: int, replicates: int, repeats: int = 1) -> Array:
+def errors_if_calibrated(log_proba: Array, seed: int, replicates: int = REPLICATES, repeats: int = 1) -> Array:
     """Return calibration errors (replicate) of simulated labels, for which the probabilities are calibrated.
 
     A prediction of confidence c is right with probability c, independently in each row; repeated answers to a row are
@@ -179,7 +146,7 @@ def errors_if_calibrated(log_proba: Array, seed: int, replicates: int, repeats: 
     replicates
         Number of simulated sets of labels.
     repeats
-        As for `calibration_error`.
+        Number of answers to each row, concatenated.
 
     References
     ----------

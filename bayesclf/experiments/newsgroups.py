@@ -19,7 +19,7 @@ import gzip
 import json
 import os
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,6 @@ class Settings:
     draws: int = option(50, "Draws of the posterior, for the rules bayes-optimal and gibbs.")
     repeats: int = option(5, "Random splits of the original collection, two thirds for training.")
     collections: str = option(",".join(COLLECTIONS), "Collections, comma-separated.")
-    groups: str = option("", "Newsgroups, comma-separated; all by default.")
     documents: int = option(0, "Maximum number of training and of test documents; 0 for all.")
     seed: int = option(0, "Random seed.")
 
@@ -122,7 +121,7 @@ def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
             first, most = (percent(own["accuracy"][rule], own["accuracy_se"][rule]) for rule in ("map", best))
             said.append(f"{first} of {name} right under map" + f" ({best} {most})" * (best != "map"))
     published = f"Mitchell 1997 has {percent(PUBLISHED)} on the original collection."
-    whole = "original" in set(final["part"]) and not (settings.groups or settings.documents)
+    whole = "original" in set(final["part"]) and not settings.documents
     return f"Naive Bayes sorts {' and '.join(said)}.", *(published,) * whole
 
 
@@ -147,14 +146,9 @@ def _final(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["m"] == table.groupby("part")["m"].transform("max")]
 
 
-def groups_of(settings: Settings) -> tuple[str, ...]:
-    """Return the requested groups; none for all."""
-    return tuple(sorted({group.strip() for group in settings.groups.split(",") if group.strip()}))
-
-
 def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
     """Score the split by date."""
-    train, test = by_date(groups_of(settings))
+    train, test = by_date()
     if settings.documents:
         train, test = _on_words_of_first(*(_some(part, settings.documents, rng) for part in (train, test)))
     classifier = _fitted(settings, train, rng)
@@ -163,7 +157,7 @@ def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
 
 def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list[Record]:
     """Score nested training sets of two thirds of the original collection on the last third."""
-    every = original(groups_of(settings))
+    every = original()
     order = rng.permutation(len(every))
     third = len(every) - 2 * len(every) // 3
     test, train = every.rows(order[:third]), every.rows(order[third:])
@@ -259,18 +253,18 @@ class Messages:
         return Messages(self.counts[:, np.flatnonzero(kept)], self.y, self.groups, self.words[kept])
 
 
-@lru_cache(maxsize=2)
-def by_date(groups: tuple[str, ...]) -> tuple[Messages, Messages]:
-    """Return training and test messages of some groups, by default all, on the words of the training messages."""
-    (train, y), (test, y_test) = (_read(part, groups) for part in ("train", "test"))
+@cache
+def by_date() -> tuple[Messages, Messages]:
+    """Return training and test messages, on the words of the training messages."""
+    (train, y), (test, y_test) = map(_read, ("train", "test"))
     every = _counted([*train, *test], np.concatenate([y, y_test]))
     return _on_words_of_first(every.rows(np.arange(len(y))), every.rows(np.arange(len(y), len(every))))
 
 
-@lru_cache(maxsize=2)
-def original(groups: tuple[str, ...]) -> Messages:
-    """Return all messages of some groups of the original collection, by default all, on all their words."""
-    return _counted(*_read("all", groups), token_pattern=ALPHABETIC)
+@cache
+def original() -> Messages:
+    """Return all messages of the original collection, on all their words."""
+    return _counted(*_read("all"), token_pattern=ALPHABETIC)
 
 
 def _counted(texts: list[str], y: NDArray[Any], **options: Any) -> Messages:
@@ -289,7 +283,7 @@ def _on_words_of_first(train: Messages, test: Messages) -> tuple[Messages, Messa
     return train.with_words(known), test.with_words(known)
 
 
-def _read(part: str, groups: tuple[str, ...]) -> tuple[list[str], NDArray[Any]]:
+def _read(part: str) -> tuple[list[str], NDArray[Any]]:
     """Return texts and groups of a part, from the user's folder, or those by date from scikit-learn's."""
     path = Path(os.environ.get(FOLDER_VARIABLE, ""), "newsgroups", f"{part}.jsonl.gz")
     if os.environ.get(FOLDER_VARIABLE) and path.is_file():
@@ -307,10 +301,7 @@ def _read(part: str, groups: tuple[str, ...]) -> tuple[list[str], NDArray[Any]]:
             other = "use --collections by-date" if part == "all" else "run sklearn.datasets.fetch_20newsgroups() once"
             raise InputError(f"20 Newsgroups is not available: {remedy}, or {other}") from None
         texts, y = found.data, np.asarray(found.target_names)[found.target]
-    if unknown := sorted(set(groups) - set(y)):
-        raise InputError(f"there is no group {unknown[0]!r}; they are {', '.join(sorted(set(y)))}")
-    kept = np.flatnonzero(np.isin(y, groups or list(set(y))))
-    return [texts[row] for row in kept], np.asarray(y)[kept]
+    return list(texts), np.asarray(y)
 
 
 def mitchells_words(train: Messages) -> NDArray[np.bool_]:

@@ -76,6 +76,22 @@ class Axes:
         """Return the position of each label among those of wider axes."""
         return [wider.labels.index(label) for label in self.labels]
 
+    @property
+    def values(self) -> list[tuple[str, Hashable]]:
+        """Each level with its feature, those of all features in a row."""
+        return [(name, level) for name, own in zip(self.features, self.levels, strict=True) for level in own]
+
+    def levels_in(self, wider: Axes) -> list[int]:
+        """Return the position of each of `values` among those of wider axes."""
+        place = {value: position for position, value in enumerate(wider.values)}
+        return [place[value] for value in self.values]
+
+    def occurring(self, counts: Array) -> NDArray[np.bool_]:
+        """Return whether any level of each feature has a count (level), (feature)."""
+        # A column that is empty in all rows so far has no level, which reduceat cannot express.
+        total, ends = np.concatenate([[0.0], np.cumsum(counts)]), np.cumsum((0, *self.sizes))
+        return np.asarray(total[ends[1:]] > total[ends[:-1]])
+
     def moved(self, values: Array, wider: Axes) -> Array:
         """Return (outcome, feature, …) on axes with additional labels or features, where the values are 0."""
         if self == wider:
@@ -256,13 +272,12 @@ class Family[S: Statistics](Concise, ABC):
         """Return why the posterior has no closed form, as a clause; empty where it has one."""
         return ""
 
-    def not_augmentable(self, statistics: S) -> str:
-        """Return why the posterior has no closed form given the missing cells either; empty where it has one."""
-        return self.not_conjugate(statistics)
+    def alternation(self, statistics: S, chains: int) -> Alternation | None:
+        """Return how data augmentation samples the posterior; None where that has no closed form given all cells.
 
-    def alternation(self, statistics: S, chains: int) -> Alternation:
-        """Return how data augmentation samples a posterior that is conjugate given the missing cells."""
-        raise Refused(f"the family {self.name!r} has no data augmentation")
+        Raises `Refused` for rows whose missing cells cannot be drawn.
+        """
+        return None
 
     @abstractmethod
     def posterior(self, statistics: S) -> Self:
@@ -338,7 +353,7 @@ class Family[S: Statistics](Concise, ABC):
         out[np.arange(len(y)), y] = own
         return out
 
-    def log_normalizer(self) -> Array:
+    def _log_normalizer(self) -> Array:
         """Return log Z, the integral of the prior's unnormalized density, for each part, (group, part).
 
         A part has parameters of its own: a feature, or the whole block, where the last axis is 1. Z leaves out the
@@ -347,7 +362,7 @@ class Family[S: Statistics](Concise, ABC):
         raise Refused(f"the evidence of the family {self.name!r} has no closed form here")
 
     def _log_base(self, statistics: S) -> Array | float:
-        """Return the factor of the likelihood that no parameter enters, in the shape of `log_normalizer`."""
+        """Return the factor of the likelihood that no parameter enters, in the shape of `_log_normalizer`."""
         return 0.0
 
     def log_evidence(self, statistics: S) -> Array:
@@ -361,8 +376,8 @@ class Family[S: Statistics](Concise, ABC):
         Refused
             For a family without a closed form.
         """
-        posterior, prior = self.posterior(statistics).log_normalizer(), self.log_normalizer()
-        return np.asarray((posterior - prior + self._log_base(statistics)).sum(axis=0))
+        after = self.posterior(statistics)._log_normalizer()  # noqa: SLF001
+        return np.asarray((after - self._log_normalizer() + self._log_base(statistics)).sum(axis=0))
 
     def log_prior(self, parameters: Parameters) -> Density:
         """Return the log density of draws (draw, …) under these hyperparameters, by parts that are independent."""
@@ -425,12 +440,11 @@ class Family[S: Statistics](Concise, ABC):
         axes, own = self.axes, {axis for dims in self.dims().values() for axis in dims} - {"outcome"}
         if not axes.levels:
             return {axis: list(axes.features) for axis in sorted(own)}
-        pairs = [(name, value) for name, values in zip(axes.features, axes.levels, strict=True) for value in values]
         by_feature = {"feature": list(axes.features)} if "feature" in own else {}
         return by_feature | {
-            "level": [f"{name}={value}" for name, value in pairs],
-            "level_feature": ("level", [name for name, _ in pairs]),
-            "level_value": ("level", [str(value) for _, value in pairs]),
+            "level": [f"{name}={value}" for name, value in axes.values],
+            "level_feature": ("level", [name for name, _ in axes.values]),
+            "level_value": ("level", [str(value) for _, value in axes.values]),
         }
 
 

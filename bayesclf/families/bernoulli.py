@@ -194,10 +194,8 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
     def log_prior(self, parameters: Parameters) -> Density:
         """θ_ik ~ Beta(α_ik, β_ik)."""
-        theta = np.maximum(parameters["theta"], dirichlet.SMALLEST)
-        absent = np.log(np.maximum(1 - theta, dirichlet.SMALLEST))
-        densities = (np.asarray(self.alpha) - 1) * np.log(theta) + (np.asarray(self.beta) - 1) * absent
-        return Density.of_cells("theta", densities)
+        theta = parameters["theta"]
+        return Density.of_cells("theta", dirichlet.log_density(_in_turn(1 - theta, theta), *self.simplexes()))
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_i log(1 − θ_ik) + x_i log θ_ik/(1 − θ_ik) (Mitchell, exercise 3)."""
@@ -273,8 +271,8 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
 
 def _in_turn(absent: Array, present: Array) -> Array:
-    """Return the two values of each feature next to each other, (outcome, 2 × feature)."""
-    return np.stack([absent, present], axis=-1).reshape(len(absent), -1)
+    """Return the two values of each feature next to each other, (…, 2 × feature)."""
+    return np.stack([absent, present], axis=-1).reshape(*absent.shape[:-1], -1)
 
 
 def _log_absent(theta: Array, row: Integers, word: Integers, codes: Integers) -> Array:

@@ -209,18 +209,26 @@ class ByEvidence:
 def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:
     """Return the statistics of a family from how often each value occurs.
 
-    A row is a value with its weight in a class.
+    A row is a value with its weight in a class. Columns with the same labels and weights of rows are read together.
     """
     if family.statistics_type is ValueCounts:
         return columns
-    parts, axes = [], columns.axes
+    axes = columns.axes
+    alike: dict[tuple[bytes, bytes], tuple[Integers, Array, list[str], list[Array]]] = {}
     for name, own in zip(axes.features, columns.columns, strict=True):
         label, place = np.nonzero(own.counts)
-        rows = own.values[place, None], label, Axes(axes.labels, (name,)), own.counts[label, place]
-        with part_of_more(int(columns.sizes.sum())):
-            parts.append(family.statistics(*rows))
-    statistics: Statistics = type(parts[0]).beside(axes, parts)
-    return statistics
+        weight = own.counts[label, place]
+        _, _, names, cells = alike.setdefault((label.tobytes(), weight.tobytes()), (label, weight, [], []))
+        names.append(name)
+        cells.append(own.values[place])
+    with part_of_more(int(columns.sizes.sum())):
+        parts = [
+            family.statistics(np.column_stack(cells), label, Axes(axes.labels, tuple(names)), weight)
+            for label, weight, names, cells in alike.values()
+        ]
+    in_groups = Axes(axes.labels, tuple(name for part in parts for name in part.axes.features))
+    statistics: Statistics = type(parts[0]).beside(in_groups, parts)
+    return statistics.reindex(axes)
 
 
 def _smallest_sd(moments: Moments) -> Array:

@@ -137,7 +137,7 @@ class SimplexFamily[S: Statistics](Family[S]):
         """Return the function from what is added to the concentration of each cell to `log_predictive_without`."""
         return lambda more: self.with_alpha(self.simplexes()[0] + more).log_predictive_without(X, y)
 
-    def log_normalizer(self) -> Array:
+    def _log_normalizer(self) -> Array:
         """log B(α): the evidence is the Dirichlet-multinomial of the rows in their order."""
         return dirichlet.log_beta(*self.simplexes())
 
@@ -195,11 +195,7 @@ class CategoricalStatistics(Statistics):
     def reindex(self, axes: Axes) -> Self:
         """Return the counts on axes with additional labels or levels, which have none."""
         counts = np.zeros((len(axes.labels), sum(axes.sizes)))
-        columns: list[int] = []
-        for start, own, wider in zip(dirichlet.starts(axes.sizes), self.axes.levels, axes.levels, strict=True):
-            place = {level: position for position, level in enumerate(wider, start=int(start))}
-            columns += [place[level] for level in own]
-        counts[np.ix_(self.axes.labels_in(axes), columns)] = self.counts
+        counts[np.ix_(self.axes.labels_in(axes), self.axes.levels_in(axes))] = self.counts
         return type(self)(axes, counts)
 
     @override
@@ -207,14 +203,6 @@ class CategoricalStatistics(Statistics):
         """Return the name, the levels and the weight of the rows of each level (level), of each column."""
         counts = np.split(self.counts.sum(axis=0), np.cumsum(self.axes.sizes)[:-1])
         return list(zip(self.axes.features, self.axes.levels, counts, strict=True))
-
-    @property
-    def observed(self) -> NDArray[np.bool_]:
-        """Whether any cell of a feature is observed, (feature)."""
-        # A column that is empty in all rows so far has no level, which reduceat cannot express.
-        ends = np.cumsum(self.axes.sizes)
-        seen = np.concatenate(([0.0], np.cumsum(self.counts.sum(axis=0))))
-        return np.asarray(seen[ends] > seen[ends - self.axes.sizes])
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,7 +250,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     def informative(self, statistics: CategoricalStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
-        return statistics.observed
+        return statistics.axes.occurring(statistics.counts.sum(axis=0))
 
     @override
     def sizes(self, axes: Axes) -> tuple[int, ...]:

@@ -163,19 +163,15 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the family of some of the features, with their cells and counts."""
-        own, layout = np.repeat(features, self.sizes), tuple(compress(self.layout, features))
+        own, layout = np.repeat(features, self._sizes), tuple(compress(self.layout, features))
         axes = self.axes.select(features)
         return replace(self, axes=axes, layout=layout, counts=self.counts[:, own], known=self.known[:, own])
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """Number of cells of each feature."""
-        return tuple(len(own.shares) for own in self.layout)
-
-    @property
     @override
     def _sizes(self) -> tuple[int, ...]:
-        return self.sizes
+        """Number of cells of each feature."""
+        return tuple(len(own.shares) for own in self.layout)
 
     @property
     def widths(self) -> Array:
@@ -201,14 +197,14 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
     def mle(self, statistics: S) -> Parameters:
         """Return the share of each cell; raises `DoesNotExist` where a class has no value in a column."""
         counts = self.binned(statistics)
-        totals = np.add.reduceat(counts, dirichlet.starts(self.sizes), axis=1)
+        totals = np.add.reduceat(counts, dirichlet.starts(self._sizes), axis=1)
         require_each(totals > 0, statistics.axes, "has no value")
-        return {"theta": dirichlet.normalize(counts, self.sizes)[None]}
+        return {"theta": dirichlet.normalize(counts, self._sizes)[None]}
 
     def map(self, statistics: S) -> Parameters:
         """Return the mode of θ in the softmax basis given the most probable concentration and cuts."""
-        every = [own.map() for own in self.posterior(statistics).segments]
-        return {"theta": np.concatenate(every, axis=2)}
+        found = ((own, *own.most_probable) for own in self.posterior(statistics).segments)
+        return {"theta": np.concatenate([own.cells(place, begins[None]) for own, place, begins in found], axis=2)}
 
     def posterior(self, statistics: S) -> Self:
         """Return the posterior: sets of cuts weighted by their evidence, and Dirichlets given each."""
@@ -257,7 +253,7 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return Σ_j log θ_jc − log width_c of the cells c of the observed values, (draw, row, outcome)."""
-        inside = dirichlet.indicators(self._cells(X), sum(self.sizes))
+        inside = dirichlet.indicators(self._cells(X), sum(self._sizes))
         density = dirichlet.weighted_logs(inside, parameters["theta"] / self.widths)
         return density + self._log_shape(X)[:, None]
 
@@ -277,7 +273,7 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
                     out[rows] += np.log(density[:, codes[rows, j]]).T
         return out
 
-    def log_normalizer(self) -> Array:
+    def _log_normalizer(self) -> Array:
         """Return the log of the sum over sets of cuts of what θ and its shares within bins integrate to, (1, feature).
 
         The factor Γ(A)/Γ(A + n_k) of each class, A the sum of the concentrations, is in it too.
@@ -286,7 +282,7 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
 
     @property
     def _slices(self) -> tuple[slice, ...]:
-        pairs = zip(dirichlet.starts(self.sizes), self.sizes, strict=True)
+        pairs = zip(dirichlet.starts(self._sizes), self._sizes, strict=True)
         return tuple(slice(start, start + size) for start, size in pairs)
 
     @cached_property
@@ -302,7 +298,7 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
         """
         found = [(own, *own.most_probable) for own in self.segments_of(self.known)]
         widths = np.concatenate([own.widths[place] for own, place, _ in found])
-        bins = Bins(np.concatenate([begins for _, _, begins in found]), self.sizes, widths)
+        bins = Bins(np.concatenate([begins for _, _, begins in found]), self._sizes, widths)
         alpha = self.counts + np.concatenate([own.prior[place] for own, place, _ in found])
         levels = tuple(tuple(range(size)) for size in bins.sizes)
         return bins, Categorical(bins.sums(alpha), axes=replace(self.axes, levels=levels))
@@ -315,7 +311,7 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
 
     def _cells(self, X: Any) -> Integers:
         """Return the cell of each value (row, feature) among those of all features, −1 where it has none."""
-        return dirichlet.cells_of(self.codes(X), self.sizes)
+        return dirichlet.cells_of(self.codes(X), self._sizes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -413,7 +409,7 @@ class Histogram(CutFamily[ValueCounts, Cells]):
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw the cell of each number, then the number in it, in the decimals of the column."""
-        codes = dirichlet.drawn_codes(parameters["theta"][0], self.sizes, y, rng)
+        codes = dirichlet.drawn_codes(parameters["theta"][0], self._sizes, y, rng)
         return np.stack([own.sample(code, rng) for own, code in zip(self.layout, codes.T, strict=True)], axis=1)
 
     @override
@@ -543,7 +539,7 @@ class Ordinal(CutFamily[CategoricalStatistics, Levels]):
 
     def informative(self, statistics: CategoricalStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
-        return statistics.observed
+        return statistics.axes.occurring(statistics.counts.sum(axis=0))
 
     @override
     def priors(self) -> list[PriorLine]:
@@ -558,7 +554,7 @@ class Ordinal(CutFamily[CategoricalStatistics, Levels]):
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature)."""
-        return dirichlet.drawn_codes(parameters["theta"][0], self.sizes, y, rng)
+        return dirichlet.drawn_codes(parameters["theta"][0], self._sizes, y, rng)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
@@ -687,22 +683,16 @@ class CutSets:
 
     def draw(self, place: int, rng: np.random.Generator, draws: int) -> NDArray[np.bool_]:
         """Draw sets of one of the distributions: which cells begin a bin, (draw, m)."""
-        bins = 1 + _choices(np.broadcast_to(self._bins[place], (draws, self.cells)), rng)
+        bins = 1 + dirichlet.chosen(np.broadcast_to(self._bins[place], (draws, self.cells)), rng)
         begins = np.zeros((draws, self.cells), dtype=bool)
         cut = np.full(draws, self.cells)
         going = np.arange(draws)
         while len(going):
             bins[going] -= 1
-            cut[going] = _choices(self._before[bins[going], place] * self._weight[place][:, cut[going]].T, rng)
+            cut[going] = dirichlet.chosen(self._before[bins[going], place] * self._weight[place][:, cut[going]].T, rng)
             begins[going, cut[going]] = True
             going = going[bins[going] > 0]
         return begins
-
-
-def _choices(weights: Array, rng: np.random.Generator) -> Integers:
-    """Draw a position for each row of weights (row, position)."""
-    below = np.cumsum(weights, axis=1)
-    return np.asarray((rng.random(len(weights)) * below[:, -1])[:, None] >= below).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -769,11 +759,8 @@ class Segments:
     def _theta(self) -> Array:
         """Return the expected probability of each bin, (a, outcome, i, j)."""
         prior, counts, _ = self._sums
-        return np.asarray((prior[:, None] + counts) / np.add.outer(self.prior.sum(axis=1), self._rows)[..., None, None])
-
-    @property
-    def _rows(self) -> Array:
-        return np.asarray(self.counts.sum(axis=1))
+        totals = np.add.outer(self.prior.sum(axis=1), self.counts.sum(axis=1))
+        return np.asarray((prior[:, None] + counts) / totals[..., None, None])
 
     def mean(self) -> Array:
         """Return the expected probability of each cell, (outcome, cell)."""
@@ -790,7 +777,7 @@ class Segments:
         # Bins without a row of the class have no cell that could lose one.
         there, theta = counts[label] >= 1, self._theta.copy()
         less = np.where(there, prior + counts[label] - 1, 1.0)
-        less /= (self.prior.sum(axis=1) + max(self._rows[label] - 1, 0.0))[:, None, None]
+        less /= (self.prior.sum(axis=1) + max(self.counts[label].sum() - 1, 0.0))[:, None, None]
         theta[:, label] = less
         of_bins, lost = self.cuts.probabilities() / less, float(self.given is None)
         width = np.where(self.counts[label] >= 1, self.widths - lost, 1.0)
@@ -801,11 +788,6 @@ class Segments:
     def most_probable(self) -> tuple[int, NDArray[np.bool_]]:
         """The most probable a, by its position, and cuts, as which cells begin a bin, (cell)."""
         return self.cuts.most_probable(self._log_totals)
-
-    def map(self) -> Array:
-        """Return the cells' probabilities (1, outcome, cell) given these, θ at its mode in the softmax basis."""
-        place, begins = self.most_probable
-        return self.cells(place, begins[None])
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw a, cuts, then θ and φ: the cells' probabilities, (draw, outcome, cell)."""

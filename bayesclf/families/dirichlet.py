@@ -131,6 +131,13 @@ def drawn_codes(theta: Array, sizes: tuple[int, ...], y: Integers, rng: np.rando
     return codes
 
 
+def chosen(weights: Array, rng: np.random.Generator) -> Integers:
+    """Draw one position for each row of weights (…, position), in proportion to these."""
+    below = np.cumsum(weights, axis=-1)
+    drawn = rng.random(below.shape[:-1]) * below[..., -1]
+    return np.asarray((drawn[..., None] >= below[..., :-1]).sum(axis=-1), dtype=np.intp)
+
+
 def indicators(cells: Integers, width: int) -> sparse.csr_array:
     """Return 0/1 indicators (row, cell) of the cells (row, entry) of each row, −1 for none."""
     given = cells >= 0
@@ -146,12 +153,6 @@ def weighted_logs(weights: sparse.csr_array, theta: Array) -> Array:
     draws, labels, cells = theta.shape
     log_theta = logs(theta).transpose(2, 1, 0).reshape(cells, labels * draws)
     return np.moveaxis(np.asarray(weights @ log_theta).reshape(-1, labels, draws), 2, 0)
-
-
-def cells_by_size(sizes: tuple[int, ...]) -> dict[int, Integers]:
-    """Return the cells of all simplexes of the same size, by that size."""
-    per_cell = np.repeat(sizes, sizes)
-    return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
 
 
 def canonical(X: Any) -> sparse.csr_array:

@@ -163,7 +163,7 @@ class Gamma(QuadratureFamily):
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw log shape by its quadrature, then rate given shape from its gamma distribution."""
-        shape, (weight, b) = np.exp(self.draw_t(rng, draws)), self.state()
+        shape, (weight, b) = np.exp(self.drawn.draw(rng, draws)), self.state()
         return {"shape": shape, "rate": rng.standard_gamma(1 + weight * shape) / b}
 
     @override

@@ -211,7 +211,7 @@ class NegativeBinomial(QuadratureFamily):
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw log r by its quadrature, then θ given r from its beta distribution."""
-        r, (weight, events) = np.exp(self.draw_t(rng, draws)), self.state()
+        r, (weight, events) = np.exp(self.drawn.draw(rng, draws)), self.state()
         return {"dispersion": r, "theta": np.maximum(rng.beta(1 + weight * r, 1 + events), TINY)}
 
     @override

@@ -118,13 +118,14 @@ def page_tables(
             for j, name in enumerate(columns)
         ]
     tables = []
-    for size, cells in dirichlet.cells_by_size(sizes).items():
+    for size in sorted(set(sizes)):
         places = tuple(np.flatnonzero(np.equal(sizes, size)).tolist())
         names = tuple(columns[j] for j in places)
         axes: dict[str, list[Any]] = {
             f"column_of_{size}{suffix}": list(names),
             f"level_of_{size}{suffix}": list(range(size)),
         }
+        cells = np.flatnonzero(np.repeat(sizes, sizes) == size)
         tables.append(PageTable(names, places, axes, cells, wide=True, suffix=suffix))
     return tables
 

@@ -240,12 +240,9 @@ class QuadratureFamily(CellFamily):
         """The distribution of t under these hyperparameters."""
         return Grid.of(self.log_marginal, np.shape(self.n), self.bounds, NODES, DEPTH)
 
-    def draw_t(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw t, (draw, outcome, feature)."""
-        return np.asarray(self._drawn.draw(rng, draws))
-
     @cached_property
-    def _drawn(self) -> Grid:
+    def drawn(self) -> Grid:
+        """The same for draws, on a finer grid."""
         return Grid.of(self.log_marginal, np.shape(self.n), self.bounds, DRAWN_NODES, DRAWN_DEPTH)
 
     @override

@@ -25,11 +25,13 @@ class GammaRate(ConjugateFamily):
 
     Rows add their events to a and their exposure to b.
 
-    `a`, `b`: Shape and rate.
+    `a`, `b`: Shape and rate. `no_exposure`, `no_mode`: What a class lacks that has no estimate.
     """
 
     parameters: ClassVar[tuple[str, ...]] = ("rate",)
     linear: ClassVar[bool] = True
+    no_exposure: ClassVar[str]
+    no_mode: ClassVar[str]
 
     @staticmethod
     def exposed(n: Any, x: Any) -> tuple[Any, Any]:
@@ -47,6 +49,21 @@ class GammaRate(ConjugateFamily):
         """log Γ(a + events)/Γ(a) b^a/(b + exposure)^(a + events)."""
         (a, b), (events, exposure) = state, self.exposed(n, *sums)
         return np.asarray(log_rising(a, events) - a * np.log1p(exposure / b) - events * np.log(b + exposure))
+
+    def mle(self, statistics: CellSums) -> Parameters:
+        """Return events over exposure; raises `DoesNotExist` where a class has no exposure in a feature."""
+        events, exposure = self.exposed(*statistics.rows())
+        require_each(exposure > 0, statistics.axes, self.no_exposure)
+        return {"rate": (events / exposure)[None]}
+
+    def map(self, statistics: CellSums) -> Parameters:
+        """Return the mode (a − 1)/b of the posterior.
+
+        Raises `DoesNotExist` where its density is unbounded at 0, or where the mode is at 0, a rate of no density.
+        """
+        a, b = self.posterior(statistics).state()
+        require_each(a >= 1 if self.whole else a > 1, self.axes, self.no_mode)
+        return {"rate": ((a - 1) / b)[None]}
 
     @override
     def priors(self) -> list[PriorLine]:
@@ -124,6 +141,8 @@ class Poisson(GammaRate):
     likelihood: ClassVar[str] = "Poisson(rate)"
     distribution: ClassVar[str] = "Poisson"
     whole: ClassVar[bool] = True
+    no_exposure: ClassVar[str] = "has no value"
+    no_mode: ClassVar[str] = "has no most probable rate (a + events is below 1; give a larger a)"
 
     @override
     def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
@@ -151,18 +170,6 @@ class Poisson(GammaRate):
         """Return False for a feature without an observed cell, or without an event unless the prior is given."""
         n, events = statistics.pooled().rows()
         return np.asarray((events if self.a is None else n)[0] > 0)
-
-    def mle(self, statistics: CellSums) -> Parameters:
-        """Return the means Σx/n; raises `DoesNotExist` where a class has no cell of a feature."""
-        n, events = statistics.rows()
-        require_each(n > 0, statistics.axes, "has no value")
-        return {"rate": (events / n)[None]}
-
-    def map(self, statistics: CellSums) -> Parameters:
-        """Return the mode (a − 1)/b of the posterior; raises `DoesNotExist` where its density is unbounded at 0."""
-        a, b = self.posterior(statistics).state()
-        require_each(a >= 1, self.axes, "has no most probable rate (a + events is below 1; give a larger a)")
-        return {"rate": ((a - 1) / b)[None]}
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, feature)."""
@@ -212,6 +219,8 @@ class Exponential(GammaRate):
     name: ClassVar[str] = "exponential"
     likelihood: ClassVar[str] = "Exponential(rate)"
     distribution: ClassVar[str] = "Exponential"
+    no_exposure: ClassVar[str] = "has no value above 0"
+    no_mode: ClassVar[str] = "has no most probable rate above 0 (a + n is at most 1; give a larger a)"
 
     @override
     def __post_init__(self) -> None:
@@ -249,18 +258,6 @@ class Exponential(GammaRate):
         """Return False for a feature without an observed cell, or without one above 0 unless the prior is given."""
         n, total = statistics.pooled().rows()
         return np.asarray((total if self.b is None else n)[0] > 0)
-
-    def mle(self, statistics: CellSums) -> Parameters:
-        """Return n/Σx; raises `DoesNotExist` where a class has no cell of a feature above 0."""
-        n, total = statistics.rows()
-        require_each(total > 0, statistics.axes, "has no value above 0")
-        return {"rate": (n / total)[None]}
-
-    def map(self, statistics: CellSums) -> Parameters:
-        """Return the mode (a − 1)/b of the posterior; raises `DoesNotExist` where it is at 0."""
-        a, b = self.posterior(statistics).state()
-        require_each(a > 1, self.axes, "has no most probable rate above 0 (a + n is at most 1; give a larger a)")
-        return {"rate": ((a - 1) / b)[None]}
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw numbers (row, feature)."""

@@ -135,9 +135,6 @@ class Selected(Family[Any]):
             For a family whose features share parameters.
         """
         shared = [name for name, dims in self.family.dims().items() if not {"feature", "level"} & set(dims)]
-        if shared and hasattr(self.family, "variance"):
-            remedy = "take variance='feature' or 'class-feature'"
-            raise Refused(f"features that share {shared[0]!r} cannot be selected one by one; {remedy}")
         features = len(statistics.axes.features)
         family = None if shared else self.family.resolve_prior(statistics)
         if family is None or family.log_evidence(statistics).shape != (features,):

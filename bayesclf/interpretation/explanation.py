@@ -25,11 +25,10 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
 from bayesclf.models.tempered import of_features
-from bayesclf.posterior.answers import answers
-from bayesclf.posterior.averaging import blocks
+from bayesclf.posterior.averaging import answers, blocks
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, TemperedHypotheses
 from bayesclf.rules import Gibbs, resolve
-from bayesclf.tables.columns import Rows, SparseTable, kind_of
+from bayesclf.tables.columns import Rows, SparseTable, kind_of, unseen_cells
 from bayesclf.wording import LONGEST_NAME, counted, did_you_mean, listed, number, written
 
 EXPLAINED = ("mle", "map", "mean", "bayes-optimal", "tempered")
@@ -506,6 +505,10 @@ def effects(
     chosen = list(_compared_values(frame[column]) if values is None else values)
     if len(chosen) < 2:
         raise InputError(f"an effect of {column!r} needs two values to compare, such as values=[1, 2], not {chosen}")
+    (levels,) = (one.levels for one in clf.columns_ if one.name == column)
+    for value in chosen if levels else ():
+        if unseen := unseen_cells(pd.Series([value], name=column, dtype=object), levels):
+            raise InputError(f"{unseen}{did_you_mean(value, map(str, levels))}")
     own = resolve(clf.requested_rule(None))[0]
     hypotheses = clf.hypotheses(own.source) if clf.draws_ is None else clf.spread(own.name)
     of_value = [_mean_proba(hypotheses, clf.encode(frame.assign(**{str(column): value}))) for value in chosen]

@@ -5,8 +5,6 @@ A part is complete or not there, so that an interrupted run can be resumed.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import time
@@ -29,7 +27,7 @@ from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
-from bayesclf.storage import encoding, fingerprint
+from bayesclf.storage import container, fingerprint
 from bayesclf.tables.columns import Column, ColumnKind, kinds_of, numbers, unseen_cells
 from bayesclf.tables.reading import open_stream, require_elsewhere
 from bayesclf.tables.streams import Stream, batch_rows
@@ -372,7 +370,7 @@ def write_predictions(
         _write_parts(path, answers, _origin(classifier, stream, decision, extras, kept), resume)
     elif path == STDOUT:
         for columns in answers:
-            write_text(STDOUT, _csv_text(columns, answers))
+            write_text(STDOUT, _csv_text(columns))
     elif path.suffix.lower() == ".csv":
         write_whole(path, lambda part: _write_csv(part, answers))
     else:
@@ -408,7 +406,7 @@ def _origin(
         "numbers of rows in a part": [PART_ROWS, batch_rows(len(stream.names))],
         "version of bayesclf": version("bayesclf"),
     }
-    return {what: encoding.fingerprint(value) for what, value in settings.items()}
+    return {what: container.fingerprint(value) for what, value in settings.items()}
 
 
 def _write_parts(folder: Path, answers: _Answers, origin: Mapping[str, str], resume: bool) -> None:
@@ -497,24 +495,17 @@ def _warn(sentence: str) -> None:
     warn(sentence, PredictionWarning)
 
 
-def _csv_text(columns: Columns, answers: _Answers) -> str:
+def _csv_text(columns: Columns) -> str:
     """Return a batch as csv, with a header if it is the first one."""
-    cells = {
-        name: (values.astype(int) if values.dtype == bool else values).tolist() for name, values in columns.items()
-    }
-    cells["predicted"] = ["" if label is None else str(label) for label in cells["predicted"]]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if columns["row"][0] == 1:
-        writer.writerow(cells)
-    writer.writerows(zip(*cells.values(), strict=True))
-    return text.getvalue()
+    cells = {name: values.astype(int) if values.dtype == bool else values for name, values in columns.items()}
+    cells["predicted"] = np.array([None if label is None else str(label) for label in columns["predicted"]], object)
+    return pd.DataFrame(cells).to_csv(index=False, header=columns["row"][0] == 1, lineterminator="\n")
 
 
 def _write_csv(part: Path, answers: _Answers) -> None:
     with part.open("w", encoding="utf-8", newline="") as file:
         for columns in answers:
-            file.write(_csv_text(columns, answers))
+            file.write(_csv_text(columns))
 
 
 def _write_parquet(part: Path, batches: Iterable[Columns], labels: NDArray[Any]) -> None:

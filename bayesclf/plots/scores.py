@@ -56,7 +56,7 @@ def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | Non
     comparison : Comparison
         Result of `bayesclf.compare`.
     metric : str
-        One of ``"log_loss"``, ``"accuracy"``, ``"brier"``, ``"calibration_error"`` (with its interval).
+        One of ``"log_loss"``, ``"accuracy"``, ``"brier"``, ``"calibration_error"`` (without an error).
     ax : matplotlib Axes or None
         Axes to draw on.
 
@@ -138,10 +138,8 @@ def _draw_line(ax: Axes, line: dict[Any, Any], metric: str, place: float) -> Non
         ax.text(0.965, place, note, transform=where, ha="right", va="center", fontsize="small", alpha=0.75)
         return
     error = line.get(f"{metric}_se", np.nan)
-    binned = metric == "calibration_error"
-    ends = [line["calibration_low"], line["calibration_high"]] if binned else [value - error, value + error]
-    if np.isfinite(ends).all():
-        ax.plot(ends, [place] * 2, color=look.color, linewidth=1.8)
+    if np.isfinite(error):
+        ax.plot([value - error, value + error], [place] * 2, color=look.color, linewidth=1.8)
     ax.plot(value, place, marker=look.marker, color=look.color, markersize=6.5, linestyle="none")
 
 

@@ -47,27 +47,33 @@ class HypothesisSet(Protocol):
     @property
     def exact(self) -> bool:
         """Whether the set is the whole posterior rather than draws from it."""
+        return False
 
     @property
     def in_parts(self) -> bool:
         """Whether the hypotheses are too large to keep in memory at once, so that `parts` yields blocks."""
+        return False
 
     @property
     def log_weights(self) -> Array:
-        """Log weights (draw), adding up to 1 outside the logs."""
+        """Log weights (draw), adding up to 1 outside the logs; equal by default."""
+        return np.full(len(self), -np.log(len(self)))
 
     @property
     def linear_scores(self) -> LinearScores | None:
         """The scores as what is linear in columns of the rows; None where they are not linear."""
+        return None
 
     @property
     def draw_bytes(self) -> float:
         """Size of one hypothesis."""
+        return np.inf
 
     def __len__(self) -> int: ...
 
     def parts(self) -> Iterator[HypothesisSet]:
         """Yield blocks of hypotheses, in order; weights are equal where there is more than one."""
+        yield self
 
     def take(self, draws: Integers) -> HypothesisSet:
         """Return some of the hypotheses, equally weighted."""
@@ -80,10 +86,11 @@ class HypothesisSet(Protocol):
 
     def log_predictive(self, rows: Rows) -> Array | None:
         """Return log p(x, y | D), (row, outcome), in closed form, or None."""
+        return None
 
 
 @dataclass(frozen=True)
-class Hypotheses:
+class Hypotheses(HypothesisSet):
     """Equally weighted parameter values of one model.
 
     `offset`: Log odds (outcome) added to the scores, for other base rates.
@@ -92,8 +99,6 @@ class Hypotheses:
     model: Model
     parameters: Parameters
     offset: Array | None = None
-    exact: ClassVar[bool] = False
-    in_parts: ClassVar[bool] = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -109,11 +114,6 @@ class Hypotheses:
     def draw_bytes(self) -> float:
         """Size of one hypothesis."""
         return sum(values.nbytes for values in self.parameters.values()) / len(self)
-
-    @property
-    def log_weights(self) -> Array:
-        """Log weights (draw)."""
-        return np.full(len(self), -np.log(len(self)))
 
     def __len__(self) -> int:
         return max((len(values) for values in self.parameters.values()), default=1)
@@ -259,7 +259,7 @@ def parameter_count(model: Model) -> int:
 
 
 @dataclass(frozen=True)
-class SeededHypotheses:
+class SeededHypotheses(HypothesisSet):
     """Equally weighted parameter values of one model, made from a seed; only the last block made is kept.
 
     `model`: Scores rows; its class prior may be another than the posterior's. `posterior`: The model whose
@@ -269,11 +269,8 @@ class SeededHypotheses:
     model: GenerativeModel
     posterior: GenerativeModel
     seeded: SeededDraws
-    exact: ClassVar[bool] = False
     in_parts: ClassVar[bool] = True
     generative: ClassVar[bool] = True
-    linear_scores: ClassVar[None] = None
-    draw_bytes: ClassVar[float] = np.inf
     _last: dict[int, Parameters] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -288,11 +285,6 @@ class SeededHypotheses:
             f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them "
             "with `take`, or fit with fewer draws, such as inference=bc.engines.Exact(draws=25)"
         )
-
-    @property
-    def log_weights(self) -> Array:
-        """Log weights (draw)."""
-        return np.full(len(self), -np.log(len(self)))
 
     def __len__(self) -> int:
         return len(self.seeded)
@@ -336,7 +328,7 @@ class SeededHypotheses:
 
 
 @dataclass(frozen=True)
-class TemperedPosterior:
+class TemperedPosterior(HypothesisSet):
     """Draws of θ, each with one of T and b: how far tempered probabilities spread, where θ is uncertain too.
 
     `of`: Draws of θ of a generative model. `temper`: Draws of T (draw) and b (draw, outcome), taken in turn. `first`:
@@ -346,10 +338,7 @@ class TemperedPosterior:
     of: Hypotheses | SeededHypotheses
     temper: Parameters
     first: int = 0
-    exact: ClassVar[bool] = False
     generative: ClassVar[bool] = False
-    linear_scores: ClassVar[None] = None
-    draw_bytes: ClassVar[float] = np.inf
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -360,11 +349,6 @@ class TemperedPosterior:
     def in_parts(self) -> bool:
         """Whether the draws of θ are made in parts."""
         return self.of.in_parts
-
-    @property
-    def log_weights(self) -> Array:
-        """Log weights (draw)."""
-        return self.of.log_weights
 
     def __len__(self) -> int:
         return len(self.of)
@@ -400,9 +384,6 @@ class TemperedPosterior:
     def log_class_prior(self) -> Array:
         """Return log π + b, (draw, outcome)."""
         return self.of.log_class_prior() + self._own("b")
-
-    def log_predictive(self, rows: Rows) -> None:
-        """Return None: the draws are averaged over."""
 
 
 def to_dataset(

@@ -29,7 +29,12 @@ FORMS: dict[str, Callable[[Report], str]] = {".md": markdown, ".json": to_json}
 
 
 def write_comparison(
-    comparison: Comparison, path: str | os.PathLike[str], progress: Progress = None, *, command: str | None = None
+    comparison: Comparison,
+    path: str | os.PathLike[str],
+    progress: Progress = None,
+    *,
+    command: str | None = None,
+    next_command: str | None = None,
 ) -> None:
     """Write the report of a comparison.
 
@@ -46,18 +51,20 @@ def write_comparison(
         None shows it in a notebook, and where stderr is a terminal.
     command : str or None
         Command line that made the comparison, to be shown under "How this was made".
+    next_command : str or None
+        Command line that comes next, to be shown at the verdict; by default a call in Python.
 
     Raises
     ------
     InputError
         If the file cannot be written.
     """
-    require(OrNone(Text()), command=command)
+    require(OrNone(Text()), command=command, next_command=next_command)
     target = document.writable(path)
     from bayesclf.report import page
 
     with shown("report", len(comparison.fits), progress) as tell:
-        _write(page.tree(comparison, command, tell), target)
+        _write(page.tree(comparison, command, tell, next_command), target)
 
 
 def write_classifier(
@@ -68,6 +75,7 @@ def write_classifier(
     progress: Progress = None,
     *,
     command: str | None = None,
+    next_command: str | None = None,
 ) -> None:
     """Write the report of one fitted classifier: its checks, its posterior and, with its rows, its predictions.
 
@@ -88,6 +96,8 @@ def write_classifier(
         None shows it in a notebook, and where stderr is a terminal.
     command : str or None
         Command line that made the report.
+    next_command : str or None
+        Command line that comes next; by default a call in Python.
 
     Raises
     ------
@@ -95,14 +105,14 @@ def write_classifier(
         If the file cannot be written, or the rows are not those of the fit.
     """
     check_is_fitted(classifier, "classes_")
-    require(OrNone(Text()), command=command)
+    require(OrNone(Text()), command=command, next_command=next_command)
     target = document.writable(path)
     if X is not None and y is not None:
         _require_training_rows(classifier, X, y)
     from bayesclf.report import classifier_page as page
 
     with shown("report", None, progress):
-        _write(page.tree(classifier, X, y, command), target)
+        _write(page.tree(classifier, X, y, command, next_command), target)
 
 
 def _write(report: Report, target: Path) -> None:

@@ -21,17 +21,13 @@ from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation.cross_validation import class_order
-from bayesclf.evaluation.judgments import Gain
-from bayesclf.evaluation.scores import calibration_error, standard_error_of_rows
+from bayesclf.evaluation.score_table import BASELINE, mean, row_losses, with_error
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, methods, names, table
 from bayesclf.report.facts import (
     MOST_CLASSES,
-    Answers,
-    Score,
-    calibration,
     confusion,
     errors,
     facts,
@@ -39,9 +35,9 @@ from bayesclf.report.facts import (
     no_better,
 )
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
-from bayesclf.report.verdict import in_sentence
+from bayesclf.report.verdict import in_sentence, untold
 from bayesclf.tables.columns import SparseTable
-from bayesclf.wording import counted, first_upper, joined, listed
+from bayesclf.wording import counted, first_upper, joined, listed, percent
 
 if TYPE_CHECKING:
     from matplotlib import figure
@@ -56,16 +52,22 @@ MOST_WEIGHTS, MOST_RANKED = 30, 4
 """Weights, and parameters whose chains mix worst, that are drawn."""
 
 
-def tree(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> Report:
+def tree(
+    classifier: BayesClassifier,
+    X: Any = None,
+    y: Any = None,
+    command: str | None = None,
+    next_command: str | None = None,
+) -> Report:
     """Return the report of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
     diagnosis = diagnose(classifier, X, y)
     frame = None if X is None else _shown_columns(classifier, X)
     codes = None if frame is None else np.searchsorted(classifier.classes_, checked_labels(y, len(frame)))
     order = class_order(y, classifier.classes_)
-    answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out, order)
+    answer = _answer(classifier, diagnosis.held_out)
     priors = priors_of(classifier)
     sections = [
-        Section("Verdict", _first(classifier, diagnosis, answers, order), "first"),
+        Section("Verdict", _first(classifier, frame, diagnosis, answer, order, next_command), "first"),
         Section("Checks", [checks(diagnosis)], "folded"),
         Section("Model and priors", model_and_priors(priors, classifier.classes_, order), "folded"),
         Section("Posterior", _posterior(classifier, order), "folded"),
@@ -73,7 +75,7 @@ def tree(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
     if frame is not None and codes is not None:
         sections.append(Section("Predictions", _predictions(classifier, X, y, list(frame.columns), order), "folded"))
         sections.append(Section("Data", data(frame, codes, classifier.classes_, order), "folded"))
-    said = methods.of_classifier(classifier, codes, order, priors, answers, diagnosis)
+    said = methods.of_classifier(classifier, codes, order, priors, answer, diagnosis)
     return Report(
         _title(classifier),
         _subtitle(classifier, frame, codes, order),
@@ -88,29 +90,40 @@ def tree(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
 
 
 def _first(
-    classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers | None, order: Sequence[int]
+    classifier: BayesClassifier,
+    frame: pd.DataFrame | None,
+    diagnosis: Diagnosis,
+    answer: str,
+    order: Sequence[int],
+    next_command: str | None,
 ) -> list[Part]:
     """Return how good the answers are, what is wrong, and what to do about it."""
-    parts: list[Part] = []
+    next_step = Text(f"Next: {next_command or 'clf.predict_frame(X_new)'}", "call")
+    classes, held_out = classifier.classes_, diagnosis.held_out
+    checked, counts = headline(diagnosis), None
     below: list[Part] = [Findings(diagnosis.issues)] if diagnosis.issues else []
-    if answers is not None:
+    parts: list[Part] = [Text(checked, "headline"), next_step]
+    if held_out is not None and answer:
+        log_proba, y = held_out.stacked(*held_out.best)
+        counts = confusion(log_proba, y)
         drawn = reliability(
-            answers.log_proba, answers.y, answers.rule, classifier.seed_, "held-out-reliability", "the probabilities"
+            log_proba, y, held_out.best[1], classifier.seed_, "held-out-reliability", "the probabilities"
         )
-        numbers = facts_table(answers.facts, f"Answers to held-out rows, {answers.setting}")
-        parts = [Text(answers.headline, "headline"), Text(headline(diagnosis)), Beside([numbers, drawn])]
-        parts.append(Items([*filter(None, [answers.errors]), *answers.cautions]))
-    else:
-        parts = [Text(headline(diagnosis), "headline")]
-    notes = [first_upper(note) for note in classifier.notes_]
+        found = facts(held_out, held_out.best, classes, order)
+        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
+        infinite = int(np.isinf(row_losses(held_out, held_out.best)).sum())
+        lost = f"The log loss is infinite: the true class of {counted(infinite, 'row')} got the probability 0."
+        said = [errors(counts, classes), lost if infinite else "", no_better(held_out, held_out.best, classes)]
+        parts = [Text(answer, "headline"), Text(checked), next_step, Beside([numbers, drawn])]
+        parts.append(Items([*filter(None, said)]))
+    notes = [first_upper(note) for note in (classifier.notes_ if frame is None else untold(classifier.notes_, frame))]
     worth: list[Part] = [Findings(diagnosis.tips), Items(notes)]
     if diagnosis.tips or notes:
         below.append(Section("Worth knowing", worth, "box"))
     parts += [Beside(below)] if len(below) > 1 else below
-    if answers is not None and len(classifier.classes_) <= MOST_CLASSES:
-        counts = confusion(answers.log_proba, answers.y).astype(int)
+    if counts is not None and len(classes) <= MOST_CLASSES:
         caption = "Held-out rows by true class (lines) and predicted class (columns)"
-        own = Table(table.by_class(counts, classifier.classes_, order), caption=caption)
+        own = Table(table.by_class(counts.astype(int), classes, order), caption=caption)
         parts.append(Section("Decisions by class", [own], "more"))
     return parts
 
@@ -136,43 +149,15 @@ def headline(diagnosis: Diagnosis) -> str:
     return f"Read before you trust it: {joined(named)}."
 
 
-def _answers(classifier: BayesClassifier, held_out: HeldOut, order: Sequence[int]) -> Answers | None:
-    """Return how good the answers to held-out rows are, under the classifier's rule or the first that can answer."""
-    if not held_out.answered:
-        return None
-    rule = held_out.own if held_out.own in held_out.answered else next(iter(held_out.answered))
-    found, y = held_out.answered[rule], held_out.y
-    log_proba, share = found.log_proba, held_out.frequencies
-    loss, right, infinite = found.log_loss, 1 - found.error, int(np.isinf(found.log_loss).sum())
-    constant = share.argmax(axis=1)
-    error = standard_error_of_rows(right, held_out.train, share=True)
-    accuracy = Score(float(right.mean()), error, float((constant == y).mean()))
-    counts = confusion(log_proba, y)
-    shares = float(-np.log(share[np.arange(len(y)), y]).mean())
-    told = calibration_error(log_proba, y, classifier.seed_)
-    shown = facts(
-        log_proba,
-        y,
-        classifier.classes_,
-        order,
-        accuracy,
-        Score(float(loss.mean()), standard_error_of_rows(loss, held_out.train), shares),
-    )
-    gain = Gain.of(found.error, (constant != y).astype(float), held_out.train)
-    most_frequent = classifier.classes_[np.bincount(constant).argmax()]
-    labels = no_better(gain, accuracy, str(most_frequent), counts, classifier.classes_)
-    words = f"{first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), is right on"
-    lost = f"The log loss is infinite: the true class of {counted(infinite, 'row')} got the probability 0."
-    return Answers(
-        rule,
-        log_proba,
-        y,
-        held_out.setting,
-        f"{words} {shown[0].value} of held-out rows. Always predicting the most frequent class is right on "
-        f"{shown[0].baseline}.",
-        (*shown, calibration(told.error, told.expected)),
-        errors(counts, classifier.classes_),
-        tuple(filter(None, [lost if infinite else "", labels])),
+def _answer(classifier: BayesClassifier, held_out: HeldOut | None) -> str:
+    """Return how often the answers to held-out rows are right; empty where no rule could answer."""
+    if held_out is None or not held_out.answered:
+        return ""
+    rule, error = held_out.best[1], with_error(held_out, held_out.best, "error")
+    return (
+        f"{first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), is right on "
+        f"{percent(1 - error['error'], error['error_se'])} of held-out rows. Always predicting the most frequent class "
+        f"is right on {percent(1 - mean(held_out, BASELINE, 'error'))}."
     )
 
 

@@ -13,6 +13,8 @@ from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.evaluation.judgments import Gain
+from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, gain, mean, with_error
+from bayesclf.evaluation.scores import binned_error, errors_if_calibrated
 from bayesclf.report.tree import Table
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, number, pair, percent
 
@@ -36,47 +38,6 @@ class Fact:
     meaning: str
 
 
-@dataclass(frozen=True)
-class Score:
-    """A mean score of held-out rows, its standard error, and what is reached without a model."""
-
-    mean: float
-    error: float
-    baseline: float
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """How good a classifier's answers to held-out rows are.
-
-    Attributes
-    ----------
-    rule
-        The rule that it answers by.
-    log_proba, y
-        log P(k | x), (row, outcome), and label codes (row).
-    setting
-        How the rows were held out.
-    headline
-        How often it is right.
-    facts
-        How good it is, number by number.
-    errors
-        A sentence on its most frequent errors; may be empty.
-    cautions
-        Sentences on an infinite log loss, and on labels that are no better than a constant one.
-    """
-
-    rule: str
-    log_proba: Array
-    y: Integers
-    setting: str
-    headline: str
-    facts: tuple[Fact, ...]
-    errors: str
-    cautions: tuple[str, ...]
-
-
 def facts_table(found: Sequence[Fact], caption: str) -> Table:
     """Return how good answers are, beside what one has without a model, as a table."""
     lines = pd.DataFrame([(one.name, one.value, one.baseline) for one in found], columns=["", "model", "baseline"])
@@ -84,56 +45,49 @@ def facts_table(found: Sequence[Fact], caption: str) -> Table:
     return Table(lines, caption=f"{caption}; ± is one standard error", meanings=meanings)
 
 
-def facts(
-    log_proba: Array,
-    y: Integers,
-    classes: NDArray[Any],
-    order: Sequence[int],
-    accuracy: Score,
-    log_loss: Score,
-    repeats: int = 1,
-    cost: Score | None = None,
-) -> list[Fact]:
-    """Return how good answers are.
+def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:
+    """Return how good the answers of an entry to held-out rows are.
 
-    Parameters
-    ----------
-    log_proba
-        log P(k | x) of held-out rows, (row, outcome).
-    y
-        Their label codes (row).
-    classes, order
-        The labels (outcome), and their codes in the order in which people read them.
-    accuracy, log_loss, cost
-        Scores of these answers, the cost where there are costs. The baselines always predict the most frequent class,
-        give the class shares, and take the decision that is cheapest for all rows together.
-    repeats
-        How many times each row was held out.
+    The baselines always predict the most frequent class, give the class shares, and take the decision that is cheapest
+    for all rows together. `order` has the codes of the labels `classes` (outcome) as people read them.
     """
+    log_proba, y = held_out.stacked(*key)
+    repeats = len(held_out.tested)
+    error, loss = (with_error(held_out, key, metric) for metric in ("error", "log_loss"))
     found = [
         Fact(
             "Accuracy",
-            percent(accuracy.mean, accuracy.error),
-            percent(accuracy.baseline),
+            percent(1 - error["error"], error["error_se"]),
+            percent(1 - mean(held_out, BASELINE, "error")),
             "Share of rows whose class was predicted; the baseline always predicts the most frequent class.",
         ),
         Fact(
             "Log loss",
-            pair(log_loss.mean, log_loss.error),
-            number(log_loss.baseline),
+            pair(loss["log_loss"], loss["log_loss_se"]),
+            number(mean(held_out, BASELINE, "log_loss")),
             "Mean of −log of the probability given to the true class, smaller is better; the baseline always predicts "
             "the class shares.",
         ),
     ]
-    if cost is not None:
+    if held_out.costs is not None:
+        cost = with_error(held_out, key, "cost")
         meaning = "Mean cost of the decisions; the baseline takes the decision that is cheapest for all rows together."
-        found.append(Fact("Cost per row", pair(cost.mean, cost.error), number(cost.baseline), meaning))
+        baseline = number(mean(held_out, BASELINE, "cost"))
+        found.append(Fact("Cost per row", pair(cost["cost"], cost["cost_se"]), baseline, meaning))
     area = area_under_roc(log_proba, y)
     if np.isfinite(area):
         meaning = "Probability that a row of a class gets a larger probability of this class than a row of another"
         each = "" if len(classes) == 2 else "; mean over the classes, each against the rest"
         found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
-    return [*found, *_found(confusion(log_proba, y) / repeats, classes, order)]
+    expected = float(errors_if_calibrated(log_proba, held_out.seed, repeats=repeats).mean())
+    calibration = Fact(
+        "Calibration error",
+        f"{number(binned_error(log_proba, y))} (by chance: {number(expected)})",
+        "",
+        "Mean distance of predicted probabilities from the shares that come true; in brackets what calibrated "
+        "probabilities would show on as many rows.",
+    )
+    return [*found, *_found(confusion(log_proba, y) / repeats, classes, order), calibration]
 
 
 def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:
@@ -155,17 +109,6 @@ def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[F
     ]
 
 
-def calibration(error: float, expected: float) -> Fact:
-    """Return the calibration error, beside what calibrated probabilities would show on as many rows."""
-    return Fact(
-        "Calibration error",
-        f"{number(error)} (by chance: {number(expected)})",
-        "",
-        "Mean distance of predicted probabilities from the shares that come true; in brackets what calibrated "
-        "probabilities would show on as many rows.",
-    )
-
-
 def confusion(log_proba: Array, y: Integers) -> Array:
     """Return the rows of each true class decided as each class, (outcome, outcome)."""
     size = log_proba.shape[1]
@@ -173,30 +116,19 @@ def confusion(log_proba: Array, y: Integers) -> Array:
     return np.asarray(counts.reshape(size, size), dtype=float)
 
 
-def no_better(gain: Gain, score: Score, constant: str, counts: Array, classes: NDArray[Any]) -> str:
-    """Return a sentence where labels are not clearly better than a constant one, or hardly find a class; else "".
-
-    Parameters
-    ----------
-    gain
-        Of the errors.
-    score
-        Accuracy of the labels, and of the constant one.
-    constant
-        The constant label.
-    counts
-        As `confusion` returns them.
-    classes
-        The labels (outcome).
-    """
-    rows = counts.sum(axis=1)
+def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
+    """Return a sentence where labels are not clearly better than a constant one, or hardly find a class; else ""."""
+    counts = confusion(*held_out.stacked(*key))
+    rows, judged = counts.sum(axis=1), gain(held_out, key, "error")
     recall = np.divide(counts.diagonal(), rows, out=np.ones(len(rows)), where=rows > 0)
     least = int(recall.argmin())
-    if gain.state == "yes" and recall[least] >= SMALL_RECALL:
+    if judged.state == "yes" and recall[least] >= SMALL_RECALL:
         return ""
+    constant = classes[np.bincount(held_out.y).argmax()]
+    right, baseline = (percent(1 - mean(held_out, one, "error")) for one in (key, BASELINE))
     labels = (
-        f"Its labels are {compared(gain)} always predicting '{constant}': {percent(score.mean)} of the rows are right, "
-        f"against {percent(score.baseline)}. "
+        f"Its labels are {compared(judged)} always predicting '{constant}': {right} of the rows are right, against "
+        f"{baseline}. "
     )
     unfound = [f"'{label}'" for label in classes[recall == 0]]
     found = (
@@ -205,7 +137,7 @@ def no_better(gain: Gain, score: Score, constant: str, counts: Array, classes: N
         else f"The recall of '{classes[least]}' is {percent(recall[least])}"
     )
     remedy = "If some errors are worse than others, predict with cost=… (--cost FILE)."
-    return f"{labels if gain.state != 'yes' else ''}{found}. {remedy}"
+    return f"{labels if judged.state != 'yes' else ''}{found}. {remedy}"
 
 
 def compared(gain: Gain, better: str = "better", worse: str = "worse") -> str:

@@ -15,8 +15,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
-from bayesclf.report.facts import Answers
-from bayesclf.report.verdict import DEFINED, Verdict
+from bayesclf.report.verdict import Verdict, defined
 from bayesclf.wording import counted, first_upper, joined, listed
 
 MOST = 6
@@ -28,7 +27,7 @@ def of_classifier(
     codes: Integers | None,
     order: Sequence[int],
     priors: Priors,
-    answers: Answers | None,
+    answer: str,
     diagnosis: Diagnosis,
 ) -> str:
     """Return what was fitted, to what, under which priors, how, and how good it is."""
@@ -44,8 +43,8 @@ def of_classifier(
         if getattr(classifier, "prior", None) is not None:
             sentences.append("They are the posterior of an earlier fit.")
     sentences.append(f"Inference: {names.engine_name(classifier)}.")
-    if answers is not None:
-        sentences += [answers.headline, f"Held-out rows: {answers.setting}; ± is one standard error over the rows."]
+    if answer and diagnosis.held_out is not None:
+        sentences += [answer, f"Held-out rows: {diagnosis.held_out.setting}; ± is one standard error over the rows."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
     sentences.append(
@@ -83,7 +82,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
         ),
         judged.headline,
         *judged.findings,
-        DEFINED,
+        defined(comparison),
     ]
     return " ".join([*sentences, _computed(comparison.seed)])
 

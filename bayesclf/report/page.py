@@ -21,7 +21,7 @@ from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
 from bayesclf.report import document, methods, names, table, verdict
 from bayesclf.report.classifier_page import checks, data, model_and_priors, reliability
-from bayesclf.report.facts import MOST_CLASSES, confusion, errors, facts_table
+from bayesclf.report.facts import MOST_CLASSES, confusion, errors, facts, facts_table
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, first_upper, listed, number
@@ -38,7 +38,9 @@ NOTHING = (
 )
 
 
-def tree(comparison: Comparison, command: str | None = None, tell: Tell = silent) -> Report:
+def tree(
+    comparison: Comparison, command: str | None = None, tell: Tell = silent, next_command: str | None = None
+) -> Report:
     """Return the report of a comparison; `tell` is told of the checks of each model."""
     scores, labels, diagnoses = comparison.table, comparison.classes[comparison.y], dict[str, Diagnosis]()
     for done, (name, fit) in enumerate(comparison.fits.items(), 1):
@@ -52,7 +54,7 @@ def tree(comparison: Comparison, command: str | None = None, tell: Tell = silent
         _title(comparison),
         _size(comparison),
         [
-            Section("Verdict", _first(comparison, judged), "first"),
+            Section("Verdict", _first(comparison, judged, next_command), "first"),
             Section("Scores", _scores(comparison, scores)),
             *(_section(comparison, name, diagnoses.get(name)) for name in order),
             Section(
@@ -66,8 +68,8 @@ def tree(comparison: Comparison, command: str | None = None, tell: Tell = silent
     )
 
 
-def _first(comparison: Comparison, judged: verdict.Verdict) -> list[Part]:
-    """Return the answer, how clear it is, and what not to trust."""
+def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | None) -> list[Part]:
+    """Return the answer, what comes next, how clear the answer is, and what not to trust."""
     said = [_errors(comparison)] if judged.models else []
     wrong = [*judged.cautions, *verdict.read(comparison)]
     cautions: Part = Items(wrong) if wrong else Text(NOTHING)
@@ -76,9 +78,12 @@ def _first(comparison: Comparison, judged: verdict.Verdict) -> list[Part]:
     if findings:
         below.insert(0, Items(findings))
     parts: list[Part] = [Text(judged.headline, "headline")]
+    if step := next_command or judged.next_step:
+        parts.append(Text(f"Next: {step}", "call"))
     if judged.models:
-        parts.append(Beside([facts_table(judged.facts, "This model on held-out rows"), _standing(comparison, judged)]))
-    return [*parts, Beside(below), Text(verdict.DEFINED, "quiet")]
+        found = facts(comparison, comparison.best, comparison.classes, comparison.order)
+        parts.append(Beside([facts_table(found, "This model on held-out rows"), _standing(comparison, judged)]))
+    return [*parts, Beside(below), Text(verdict.defined(comparison), "quiet")]
 
 
 def _standing(comparison: Comparison, judged: verdict.Verdict) -> Figure:

@@ -46,7 +46,7 @@ NUMBER = re.compile(r"[−+]?[\d∞]|–$|$")
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; its look is ``"headline"``, ``"quiet"`` or plain."""
+    """A paragraph; its look is ``"headline"``, ``"quiet"``, ``"call"`` or plain."""
 
     text: str
     look: str = ""

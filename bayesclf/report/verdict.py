@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.arrays import Array
-from bayesclf.decisions import REJECTED, Costs
+from bayesclf.decisions import REJECTED
 from bayesclf.diagnostics.calibration import less_confident
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, MATTERS, MOST_NATS, Step, class_shares, confidence_gap
+from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Step, class_shares
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
-from bayesclf.evaluation.score_table import BASELINE, Key, Standing, gain, mean, score_table, standings, with_error
-from bayesclf.report.facts import Fact, Score, calibration, compared, confusion, facts, no_better
+from bayesclf.evaluation.score_table import BASELINE, Key, Standing, gain, mean, score_table, standings
+from bayesclf.evaluation.scores import confidence_gap
+from bayesclf.report.facts import compared, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
+from bayesclf.rules import resolve
+from bayesclf.tables.remarks import spike
 from bayesclf.wording import counted, first_upper, joined, number, pair, percent
 
 if TYPE_CHECKING:
@@ -31,13 +34,6 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 
 ERROR = "one standard error over the rows"
 """What ± is, everywhere."""
-
-DEFINED = (
-    f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. Clear differences hold for "
-    f"all models together with {100 * CONFIDENCE:.0f}% confidence. Probable differences exceed one standard error. "
-    f"Differences of log loss below {MATTERS:g} count as ties."
-)
-"""What the words of the verdict mean."""
 
 LARGE_SHARE = 0.5
 """Share of a log loss from which on the rows that make it up are worth a sentence."""
@@ -61,17 +57,26 @@ class Verdict:
         How the other models compare with it, then its rules.
     cautions
         What not to trust in this comparison.
-    facts
-        How good the recommended model is.
     models
         Where the models stand, each at its leading rule, and the baseline; the smallest log loss first.
+    next_step
+        The call that comes next.
     """
 
     headline: str
     findings: tuple[str, ...]
     cautions: tuple[str, ...]
-    facts: tuple[Fact, ...] = ()
     models: tuple[Standing, ...] = ()
+    next_step: str = ""
+
+
+def defined(comparison: Comparison) -> str:
+    """Return what the words of a verdict mean."""
+    return (
+        f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. Clear differences hold "
+        f"for all models together with {100 * CONFIDENCE:.0f}% confidence. Probable differences exceed one standard "
+        f"error. Differences of log loss below {comparison.matters:.2g} do not matter, and are never clear or probable."
+    )
 
 
 def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str, Diagnosis] | None = None) -> Verdict:
@@ -83,6 +88,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     labels = _constant(comparison) if records else ()
     cautions = (
+        *_too_good(comparison),
         *labels,
         *_unavailable(comparison),
         *_infinite(comparison, table),
@@ -106,20 +112,40 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         _key(one) for one in standings(comparison, [*leaders, BASELINE], against=BASELINE) if one.kind == "behind"
     ]
     against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in models[1:])
+    but = " But these scores are too good: see what not to trust." if comparison.too_good else ""
     return Verdict(
-        _headline(comparison, entries[best], baseline, models[1:]),
+        _headline(comparison, entries[best], baseline, models[1:]) + but,
         (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
-        _facts(comparison, entries[best]),
         tuple(ranked),
+        _next(comparison, best, baseline.kind in ("behind", "leaning")),
     )
+
+
+def _next(comparison: Comparison, best: Key, useful: bool) -> str:
+    """Return the call that checks the recommended model, or under another rule than its own, predicts by it."""
+    model, rule = best
+    if model not in comparison.fits:
+        return f"comparison.peers[{model!r}].predict_proba(X_new)"
+    fit = f"comparison.fits[{model!r}]"
+    if not useful:
+        return f"bc.learning_curve({fit}, X, y).plot()"
+    own = rule == resolve(comparison.fits[model].requested_rule(None))[0].name
+    return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r})"
 
 
 def read(comparison: Comparison) -> list[str]:
     """Return what was decided while the table was read, a sentence for each of the first decisions."""
-    more = len(comparison.read) - SHOWN_NOTES
-    shown = [f"{first_upper(note)}." for note in comparison.read[:SHOWN_NOTES]]
+    notes = untold(comparison.read, comparison.X)
+    more = len(notes) - SHOWN_NOTES
+    shown = [f"{first_upper(note)}." for note in notes[:SHOWN_NOTES]]
     return [*shown, f"{more} more of what was decided while the table was read: see Data."] if more > 0 else shown
+
+
+def untold(notes: Sequence[str], frame: pd.DataFrame) -> list[str]:
+    """Return notes about a table without those on values that stand for "missing", which the check M09 tells."""
+    spikes = {found.sentence(name) for name in frame if (found := spike(frame[name]))}
+    return [note for note in notes if note not in spikes]
 
 
 def _key(entry: Any) -> Key:
@@ -226,15 +252,7 @@ def _constant(comparison: Comparison) -> Iterable[str]:
     """Say where the decisions of the recommended entry are not clearly better than one decision for all rows."""
     best = comparison.best
     if comparison.costs is None:
-        found = with_error(comparison, best, "error")
-        score = Score(1 - found["error"], found["error_se"], 1 - mean(comparison, BASELINE, "error"))
-        said = no_better(
-            gain(comparison, best, "error"),
-            score,
-            _constant_decision(comparison),
-            confusion(*comparison.stacked(*best)),
-            comparison.classes,
-        )
+        said = no_better(comparison, best, comparison.classes)
         return (said,) if said else ()
     judged = gain(comparison, best, "cost")
     if judged.state == "yes":
@@ -249,7 +267,8 @@ def _constant(comparison: Comparison) -> Iterable[str]:
 def _constant_decision(comparison: Comparison) -> str:
     """Return the best class for all rows together, empty where it is best to reject them."""
     log_shares = np.log(class_shares(comparison.y, len(comparison.classes)))[None]
-    code = (Costs.checked(len(comparison.classes)) if comparison.costs is None else comparison.costs).decide(log_shares)
+    assert comparison.costs is not None
+    code = comparison.costs.decide(log_shares)
     return "" if code[0] == REJECTED else str(comparison.classes[code[0]])
 
 
@@ -283,26 +302,6 @@ def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> I
         if _key(one) == BASELINE and one.kind in ("behind", "leaning"):
             word = "clearly" if one.kind == "behind" else "probably"
             yield f"{first_upper(names[BASELINE])} costs {number(one.loss)}, {word} more."
-
-
-def _facts(comparison: Comparison, best: dict[Any, Any]) -> tuple[Fact, ...]:
-    """Return how good the recommended model is, beside what one has without it."""
-    wrong, loss = (mean(comparison, BASELINE, metric) for metric in ("error", "log_loss"))
-    cost = None
-    if comparison.costs is not None:
-        cost = Score(best["cost"], best["cost_se"], mean(comparison, BASELINE, "cost"))
-    found = facts(
-        *comparison.stacked(*_key(best)),
-        comparison.classes,
-        comparison.order,
-        Score(best["accuracy"], best["accuracy_se"], 1 - wrong),
-        Score(best["log_loss"], best["log_loss_se"], loss),
-        len(comparison.tested),
-        cost,
-    )
-    if "calibration_error" in best:
-        found.append(calibration(best["calibration_error"], best["calibration_expected"]))
-    return tuple(found)
 
 
 def _unavailable(comparison: Comparison) -> list[str]:
@@ -339,11 +338,19 @@ def _issues(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None) -
             for model, fit in comparison.fits.items()
             for problem in fit.convergence_problems_
         ]
+    models: dict[tuple[str, str, str, str], list[str]] = {}
+    for model, diagnosis in diagnoses.items():
+        for one in diagnosis.issues:
+            models.setdefault((in_sentence(one.title), one.reason, one.code, one.next_step), []).append(model)
     return [
-        f"{model}, {in_sentence(finding.title)}: {finding.reason} ({finding.code})."
-        for model, diagnosis in diagnoses.items()
-        for finding in diagnosis.issues
+        f"{joined(names)}, {title}: {reason} ({code}). {first_upper(step)}."
+        for (title, reason, code, step), names in models.items()
     ]
+
+
+def _too_good(comparison: Comparison) -> list[str]:
+    """Say what makes all scores too good, and what to do about it."""
+    return [f"{first_upper(reason)}. {first_upper(remedy)}." for reason, remedy in comparison.too_good]
 
 
 def in_sentence(title: str) -> str:
@@ -417,9 +424,7 @@ def overview(comparison: Comparison) -> Display:
     judged = verdict(comparison, table)
     records = {_key(record): record for record in table.to_dict("records")}
     decided = [*_cheapest(comparison, records), *_constant(comparison)] if judged.models else []
-    missing = [
-        f"n/a: {_entries(comparison, model, rules)}: {why}" for (model, why), rules in failures(comparison).items()
-    ]
+    missing = _unavailable(comparison)
     more = len(missing) - MOST_REASONS
     return Display(
         headline=_sizes(comparison),
@@ -428,18 +433,13 @@ def overview(comparison: Comparison) -> Display:
         best=0 if len(shown) else None,
         sentences=(
             *missing[:MOST_REASONS],
-            *([f"n/a: {counted(more, 'more reason')} in the table"] if more > 0 else []),
-            " ".join([judged.headline, *judged.findings[:2]]),
+            *([f"{counted(more, 'more reason')} in the table."] if more > 0 else []),
+            *(judged.headline, *judged.findings[:1]),
+            *_too_good(comparison),
             *([" ".join(decided)] if decided else []),
             *comparison.read[:MOST_REASONS],
         ),
     )
-
-
-def _entries(comparison: Comparison, model: str, rules: list[str]) -> str:
-    """Return a model and some rules, or the model alone if these are all of several."""
-    every = [rule for name, rule in comparison.answers if name == model]
-    return model if len(every) > 1 and rules == every else f"{model} under {joined(rules)}"
 
 
 def _sizes(comparison: Comparison) -> str:

@@ -1,7 +1,7 @@
 """Fitted classifiers on disk: one netCDF file that ArviZ can open, and that cannot run code.
 
 A file has the groups of `posterior_`, for ArviZ, and after them the state of the classifier: its arrays of numbers, and
-all else as JSON (`encoding`). Reading builds plain values and objects of the classes that `allowed` lists or finds in
+all else as JSON (`container`). Reading builds plain values and objects of the classes that `allowed` lists or finds in
 the registries of families, engines and classifiers; nothing is ever looked up by a name that a file gives.
 """
 
@@ -18,10 +18,9 @@ import numpy as np
 from bayesclf.constraints import PATH, require
 from bayesclf.errors import InputError
 from bayesclf.files import output_file
-from bayesclf.storage import allowed, checks, container, encoding
+from bayesclf.storage import allowed, container
 from bayesclf.storage.allowed import VERSION, has_fitted_form
-from bayesclf.storage.container import MAX_BYTES, Content
-from bayesclf.storage.encoding import Decoder, Encoder, check_names
+from bayesclf.storage.container import MAX_BYTES, Content, Decoder, Encoder, check_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -114,7 +113,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
         writer, number = str(content.head["libraries"]["bayesclf"]), int(content.head["format_version"])
         if number == VERSION:
             return _restored(content.head["state"], content)
-    except checks.TooManyDraws as error:
+    except allowed.TooManyDraws as error:
         raise InputError(f"{source}: {error}") from None
     except ValueError as error:
         raise InputError(f"{source} {STRANGE} ({error}); fit the model again") from None
@@ -129,7 +128,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
 def fingerprint(clf: BayesClassifier) -> str:
     """Return a SHA-256 of a fitted classifier, the same when loaded, whatever was computed since the fit."""
     fitted = {name: value for name, value in sorted(_fitted(clf).items()) if name != "points_"}
-    return encoding.fingerprint([type(clf).__name__, _parameters(clf), fitted])
+    return container.fingerprint([type(clf).__name__, _parameters(clf), fitted])
 
 
 def _tree(clf: BayesClassifier) -> xr.DataTree:
@@ -194,6 +193,6 @@ def _restored(state: dict[str, Any], content: Content) -> BayesClassifier:
     for attribute, value in fitted.items():
         setattr(clf, attribute, value)
     allowed.check(clf, fitted)
-    checks.check(clf, len(content) // 8, content.most_bytes)
+    allowed.check_classifier(clf, len(content) // 8, content.most_bytes)
     _ = clf.posterior_  # parts that do not fit together fail here rather than at the first prediction
     return clf

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any, Literal, cast, get_args
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array
@@ -24,10 +24,10 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.tables.options import READING, of_memory
+from bayesclf.tables.options import READING
+from bayesclf.tables.writing import cells_of, meaning_of
 from bayesclf.tables.writing import written as how_written
 from bayesclf.wording import (
-    AND_MORE,
     IN_ALL,
     LISTED_NAMES,
     LISTED_ROWS,
@@ -189,9 +189,6 @@ FEW_CELLS = 2**14
 
 FIRST_ROWS = 64
 """Rows in which most columns have a number that is not nearly 0."""
-
-NUMBER_AS_WORD = re.compile(r"[-+]?(?=\.?\d)(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?")
-"""A number, such as -3 or 1.5e-4, but no code such as 007."""
 
 LONGEST_VALUE = 48
 """The most characters of a value that an error message shows."""
@@ -488,16 +485,16 @@ def _to_numbers(column: pd.Series, where: str) -> pd.Series:
     if column_kind(column, text=False) == "number":
         return column
     words = as_words(column)
-    bad = not_numbers(words)
-    if bad.any():
+    found = meaning_of(words, "number")
+    if found.codes or found.held == "words":
+        bad = not_numbers(words)
         values = listed(map(repr, words[bad].unique()), LISTED_LEVELS, IN_ALL)
         raise InputError(
             f"{where}: column {column.name!r} should be a number but contains {values} in {flagged_rows(bad)}; "
             "correct or empty those cells, or make it a category"
         )
-    found = pd.to_numeric(words)
-    # integers beyond 64 bits come back as objects, and those beyond 63 beside a missing cell as words
-    return found if pd.api.types.is_numeric_dtype(found) else words.astype(float)
+    cells = cells_of(pa.array(words, pa.string(), from_pandas=True), found)
+    return pd.Series(cells.to_numpy(zero_copy_only=False), column.index, name=column.name)
 
 
 def not_numbers(words: pd.Series) -> pd.Series:
@@ -782,35 +779,6 @@ class Column:
             require_one_way(self.name, levels, other.levels)
             levels = merged(self.name, levels, other.levels) if ordered else in_order({*levels, *other.levels})
         return Column(self.name, self.kind, levels, of_numbers, ordered, _together(self.range, other.range))
-
-
-MOST_WORDS_OF_NUMBERS = 20
-"""Levels that are written as numbers and still taken for codes without a remark."""
-
-
-def about_words(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
-    """Say which of some columns of categories hold numbers as words, unless these look like codes."""
-    words = [name for name in names if _are_numbers(frame[name])]
-    if not words:
-        return []
-    makes = of_memory("kind", {words[0]: "number"}, f"X.astype({{{words[0]!r}: float}})")
-    return [
-        f"each word is a category of its own in column {listed(map(repr, words), LISTED_NAMES, AND_MORE)}, whose words "
-        f"are numbers; {makes} makes it a column of numbers"
-    ]
-
-
-def _are_numbers(column: pd.Series) -> bool:
-    """Return whether a column has many words, all written as numbers, without zeros in front."""
-    cells = column.dropna()
-    if isinstance(column.dtype, pd.CategoricalDtype) or cells.empty or not _is_number(cells.iloc[0]):
-        return False
-    values = cells.unique()
-    return len(values) > MOST_WORDS_OF_NUMBERS and all(map(_is_number, values))
-
-
-def _is_number(cell: Any) -> bool:
-    return isinstance(cell, str) and NUMBER_AS_WORD.fullmatch(cell) is not None
 
 
 def is_missing(X: Array) -> NDArray[np.intp]:

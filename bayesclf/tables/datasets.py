@@ -225,7 +225,7 @@ def load(
         of generative classifiers to learn from.
     **reading : object
         How a file is read, where what is found is not right: ``encoding``, ``separator``, ``decimal``, ``header``,
-        ``comment``, ``skip_rows``, ``keep``, ``labels_as_written`` and ``classes`` of `ReadOptions`.
+        ``comment``, ``skip_rows``, ``keep``, ``labels_as_written`` and ``classes``.
 
     Returns
     -------
@@ -329,16 +329,17 @@ def _loaded(
     useless: dict[str, str] = {}
     if chosen is not None:
         require_column(chosen, columns, name)
-        frame, remark = _with_labels(frame, chosen, name, unlabeled)
-        if wish.options.classes:
-            frame = frame.assign(**{chosen: cut(frame[chosen], wish.options.classes)})
+        if wish.classes:
+            frame = frame.assign(**{chosen: cut(frame[chosen], wish.classes)})
         require_classes(frame[chosen])
-        notes = (*notes, *remark)
     if from_file:
-        said = decided(frame, chosen, wish.options, {*wish.options.keep, *wish.kinds}, name)
+        said = decided(frame, chosen, wish.labels_as_written, {*wish.keep, *wish.kinds}, name)
         useless, notes = said.left_out, (*said.notes, *notes)
         if said.slips:
             frame = frame.assign(**{str(chosen): renamed(frame[chosen], said.slips)})
+    if chosen is not None:
+        frame, remark = _with_labels(frame, chosen, name, unlabeled)
+        notes = (*notes, *remark)
     said_of_it = (about.description, about.source, about.creators, about.license, about.changes, about.note)
     return Dataset(name, frame, chosen or "", *said_of_it, notes, useless)
 
@@ -425,11 +426,12 @@ def _of_file(path: str | os.PathLike[str], description: str, wish: Wish) -> _Tab
 
 def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
     """Return a table of a place; `prefixed` is whether the user named the place too."""
-    from bayesclf.tables.reading import as_wished, read_table
+    from bayesclf.tables.reading import read_table, whole
+    from bayesclf.tables.streams import of_frame
 
     if place == "openml" and prefixed:
         frame, target, about = _fetched(name)
-        return _Table(as_wished(frame, wish, name), target, about)
+        return _Table(whole(of_frame(name, frame), wish), target, about)
     if place == "folder":
         _check_folder()
         if not os.environ.get(FOLDER_VARIABLE):
@@ -441,7 +443,7 @@ def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
     about = KNOWN[place][name]
     readers = {"sklearn": _of_sklearn, "openml": _read_named}
     frame = readers[place](name) if place in readers else read_table(folder() / about.file)
-    return _Table(as_wished(frame, wish, name), str(frame.columns[-1]), about)
+    return _Table(whole(of_frame(name, frame), wish), str(frame.columns[-1]), about)
 
 
 def _known(name: str, places: Sequence[str]) -> str:

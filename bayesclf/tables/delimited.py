@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import warn_of_signs
-from bayesclf.tables.options import ReadOptions, Wish, option
+from bayesclf.tables.options import Wish, option
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
 from bayesclf.wording import clipped, counted, listed, one_line
@@ -61,7 +61,7 @@ class Found:
     Attributes
     ----------
     encoding, separator, comment
-        As in `ReadOptions`.
+        As in `Wish`.
     names
         Names of the columns; c1, c2, … where the file has none.
     unnamed
@@ -75,6 +75,8 @@ class Found:
         What quotes cells.
     skipped
         Numbers of lines that are left out.
+    spaced
+        Whether blanks stand between a separator and a quote.
     plain
         Whether the bytes can be parsed as they are, once the lines before the first row are left out.
     kinds
@@ -92,6 +94,7 @@ class Found:
     quoted: bool = False
     quote: str = '"'
     skipped: frozenset[int] = frozenset()
+    spaced: bool = False
     plain: bool = True
     kinds: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -113,6 +116,12 @@ class Found:
         if self.quoted:
             line = _without_quotes(line)
         return "\t".join(line.split()) + "\n" if self.separator == " " else line
+
+    def records(self, text: Iterable[str], strict: bool = False) -> Any:
+        """Return a csv reader of lines."""
+        return csv.reader(
+            text, delimiter=self.between, quotechar=self.quote, skipinitialspace=self.spaced, strict=strict
+        )
 
 
 def _without_quotes(line: str) -> str:
@@ -157,10 +166,8 @@ def decoded(data: bytes, encoding: str, path: Path, whole: bool = True) -> str:
     return text
 
 
-def laid_out(
-    head: str, encoding: str, asked: ReadOptions, path: Path, known: Collection[str] = (), default: str = ","
-) -> Found:
-    """Return the layout of a text; a first row with one of the `known` columns has names."""
+def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = ",") -> Found:
+    """Return the layout of a text; a first row with a column that the user names has names."""
     notes = (
         []
         if encoding in ("utf-8", "utf-8-sig")
@@ -183,7 +190,7 @@ def laid_out(
             notes.append(f"lines that begin with {comment!r} are left out ({option('comment')} says another mark)")
         used = left
     texts = [line for _, line in used]
-    quoted = _whole_lines_quoted(texts, known)
+    quoted = _whole_lines_quoted(texts, asked.names)
     if quoted:
         texts = [_without_quotes(line) for line in texts]
         notes.append("the quotes around each line are left out")
@@ -193,28 +200,31 @@ def laid_out(
             said = NAMES_OF.get(separator, repr(separator))
             notes.append(f"the separator is {said} ({option('separator')} says another one)")
     found = Found(encoding, separator, (), 1, comment, quoted=quoted, skipped=frozenset(skipped))
-    numbers, rows = _records_of([found.row(0, line) for line in texts], [number for number, _ in used], found.between)
+    lines_used, their_numbers = [found.row(0, line) for line in texts], [number for number, _ in used]
+    unsure = asked.separator is None and own is None and _width(texts, separator) == 1
+    for sign in SEPARATORS[:-1] if unsure else (found.between,):
+        _refuse_titles(*_records_of(lines_used, their_numbers, sign), path)
+    numbers, rows = _records_of(lines_used, their_numbers, found.between)
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
     cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
     found = replace(found, plain=not cleaned and not LONE_RETURN.search(head))  # lines of bytes end in \n only
-    return _named(found, asked, path, numbers, rows, known, notes)
+    return _named(found, asked, path, numbers, rows, notes)
 
 
 def _named(
     found: Found,
-    asked: ReadOptions,
+    asked: Wish,
     path: Path,
     numbers: list[int],
     rows: list[list[str]],
-    known: Collection[str],
     notes: list[str],
 ) -> Found:
     """Return a layout with the names of its columns, which the first of some rows may have."""
     top, rest = [cell.strip() for cell in rows[0]], rows[1:]
     has_header = asked.header
     if has_header is None:
-        has_header = bool(set(known) & set(top)) or not _looks_like_rows(top, rest)
+        has_header = bool(asked.names & set(top)) or not _looks_like_rows(top, rest)
         if not has_header:
             notes.append(
                 f"the first row has no names, so columns are c1, c2, … ({option('header', True)} takes it for names)"
@@ -230,8 +240,15 @@ def _named(
                 top = [*top, ""]
             elif _holds_row_names([row[0] for row in rest]):
                 top = ["", *top]  # as R writes the names of rows
+            else:
+                raise InputError(
+                    f"{path}: line {numbers[0]} has {counted(len(top), 'cell')} and each row below it {len(top) + 1}; "
+                    f"name every column, quote cells that contain {found.between!r}, or leave a title out with "
+                    f"{option('skip_rows', numbers[:1])}"
+                )
         names = [name or f"c{place}" + "_" * (f"c{place}" in top) for place, name in enumerate(top, 1)]
-        first = numbers[1] if rest and len(names) > 1 else numbers[0] + 1
+        lines_of_names = len(list(io.StringIO(rows[0][0] + ".", newline="")))
+        first = numbers[1] if rest and len(names) > 1 else numbers[0] + lines_of_names
         _refuse_second_header(names, rest, numbers[1:], path)
         for place, (name, own) in enumerate(zip(names, top, strict=True)):
             if not own:
@@ -240,7 +257,7 @@ def _named(
     return replace(found, names=tuple(names), first=first, unnamed=unnamed, notes=tuple(notes))
 
 
-def _unnamed(cells: Sequence[str], place: int, name: str, asked: ReadOptions, path: Path) -> str:
+def _unnamed(cells: Sequence[str], place: int, name: str, asked: Wish, path: Path) -> str:
     """Return what a column without a name holds: "nothing", or "rows" if it numbers or names them."""
     if not any(cell.strip() for cell in cells):
         return "nothing"
@@ -287,7 +304,7 @@ def _cells(lines: Iterable[str], separator: str) -> list[list[str]]:
 
 def _records_of(lines: list[str], numbers: Sequence[int] | None, separator: str) -> tuple[list[int], list[list[str]]]:
     """Return the number of the first line, and the cells, of the first records; those after a wrong quote are none."""
-    reader = csv.reader(lines, delimiter=separator)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     firsts, rows, line = [], [], 0
     with suppress(csv.Error), cells_of_any_length():
         for cells in reader:
@@ -312,8 +329,7 @@ def cells_of_any_length() -> Iterator[None]:
 
 def check_rows(found: Found, text: str, path: Path) -> None:
     """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
-    lines = found.rows(io.StringIO(text, newline=""))
-    reader = csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
+    reader = found.records(found.rows(io.StringIO(text, newline="")), strict=True)
     row, line, alone = 0, 1, len(found.names) == 1  # a blank line is a missing cell of a column that is alone
     wrong: tuple[int, int, int] | None = None
     try:
@@ -421,6 +437,22 @@ def _refuse_second_header(names: Sequence[str], rows: Sequence[Sequence[str]], n
         )
 
 
+def _refuse_titles(numbers: list[int], rows: list[list[str]], path: Path) -> None:
+    """Raise for lines of one cell above a row of names."""
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    first = next((place for place, cells in enumerate(filled) if cells > 1), 0)
+    if not first or not rows[0][0].strip():
+        return
+    names, below = rows[first], rows[first + 1 :]
+    if {len(row) for row in below} == {len(names)} and not (
+        any(written(cell.strip()) for cell in names) or _looks_like_rows(names, below)
+    ):
+        raise InputError(
+            f"{path}: line {numbers[0]} has {clipped(rows[0][0], 40)!r} alone, like a title above the names of "
+            f"columns; leave it out with {option('skip_rows', numbers[:first])}"
+        )
+
+
 def _arff(lines: list[str], encoding: str, path: Path) -> Found:
     """Return the layout of an ARFF file: its columns are declared before the rows."""
     names, kinds = [], {}
@@ -467,6 +499,14 @@ class _Lines:
         """Leave the file, which its owner closes."""
 
 
+def _quoted(found: Found, lines: Iterable[str]) -> Iterator[str]:
+    """Yield rows with each cell in quotes, as Arrow takes a quote after a blank for a part of the cell."""
+    with cells_of_any_length():
+        for row in found.records(lines):
+            cells = (cell.replace(found.quote, 2 * found.quote) for cell in row)
+            yield found.between.join(f"{found.quote}{cell}{found.quote}" for cell in cells) + "\n"
+
+
 def require_names(names: Sequence[str], path: Path) -> None:
     """Raise `InputError` for a column without a name, and for two of the same."""
     first: dict[str, int] = {}
@@ -507,7 +547,7 @@ def text_stream(
     decimal, meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
     numbers = {name: meaning for name, meaning in meanings.items() if meaning.held in ("whole", "number")}
     signs = {name: "" if meaning.style is None else meaning.style.sign for name, meaning in numbers.items()}
-    warn_of_signs(signs, wish.options.signs)
+    warn_of_signs(signs, wish.signs)
 
     def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield batches of some columns of a file, their words as what they mean."""
@@ -529,22 +569,22 @@ def text_stream(
         written=of_words,
         files=tuple(paths),
         notes=_notes_of(first, meanings, wish),
-        emptied=frozenset(name for name, survey in surveys.items() if survey.emptied),
+        emptied={name for name, survey in surveys.items() if survey.emptied},
         reading={**wish.remembered(), "decimal": decimal, "signs": signs},
     )
 
 
 def _kept(found: Found, wish: Wish) -> list[str]:
     """Return the columns that are read: not those without a name, unless the user keeps them."""
-    return [name for name in found.names if name not in found.unnamed or name in wish.options.keep]
+    return [name for name in found.names if name not in found.unnamed or name in wish.keep]
 
 
 def _settled(surveys: Mapping[str, Survey], layout: Found, wish: Wish) -> tuple[str | None, dict[str, Meaning]]:
     """Return the decimal mark, if it is known, and what cells mean; commas in one column speak for the others."""
-    decimal = wish.options.decimal
+    decimal = wish.decimal
     marks = [survey.marks() for survey in surveys.values()]
     if decimal is None and not any({".", ","} & own for own in marks):
-        decimal = wish.options.usual_decimal
+        decimal = wish.usual_decimal
     if decimal is None and not any("." in own for own in marks):
         commas = {",", ",?"} if layout.separator == ";" else {","}
         decimal = "," if any(commas & own for own in marks) else None
@@ -558,7 +598,7 @@ def _notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tupl
     """Return what was done, in sentences."""
     notes = list(found.notes)
     for name, what in found.unnamed.items():
-        if name not in wish.options.keep:
+        if name not in wish.keep:
             said = "is empty" if what == "nothing" else "numbers or names the rows"
             place, keep = found.names.index(name) + 1, f"{option('keep', [name])} reads it as {name!r}"
             notes.append(f"the column without a name at place {place} {said} and is left out ({keep})")
@@ -574,10 +614,18 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
         with _opened(path) as file:
             head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES
-    encoding = wish.options.encoding or encoding_of(head, whole, path)
+    encoding = wish.encoding or encoding_of(head, whole, path)
     text = decoded(head, encoding, path, whole)
     start = text if whole and len(text) <= HEAD_BYTES else text[: text.rfind("\n", 0, HEAD_BYTES) + 1] or text
-    found = laid_out(start, encoding, wish.options, path, wish.names, default_separator(path))
+    found = laid_out(start, encoding, wish, path, default_separator(path))
+    blank_before_quote = re.compile(f"{re.escape(found.between)} +{found.quote}(?!{found.quote})")
+    if blank_before_quote.search(text) and any(
+        cell[:1] == " " and cell.lstrip()[:1] == found.quote
+        for row in found.records(found.rows(io.StringIO(text, newline="")))
+        for cell in row
+    ):
+        said = "the blanks before cells in quotes are left out"
+        found = replace(found, spaced=True, plain=False, notes=(*found.notes, said))
     require_names(found.names, path)
     if data is not None:
         check_rows(found, text, path)
@@ -623,7 +671,8 @@ def _batches(path: Path, found: Found, names: Sequence[str], data: bytes | None 
                     file.readline()
             else:
                 text = stack.enter_context(io.TextIOWrapper(file, found.encoding, newline=""))
-                source = _Lines(filter(None, found.rows(text, left_out="")))
+                rows = filter(None, found.rows(text, left_out=""))
+                source = _Lines(_quoted(found, rows) if found.spaced else rows)
             with arrow.open_csv(pa.PythonFile(source, "r"), read, parse, convert) as reader:
                 yield from (batch for batch in reader if batch.num_rows)
     except InputError:

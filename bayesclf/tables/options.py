@@ -15,8 +15,8 @@ from bayesclf.wording import did_you_mean, listed
 
 
 @dataclass(frozen=True)
-class ReadOptions:
-    """What the user says about how a file is read; None is found.
+class Wish:
+    """What the user says about a table and its columns; None is found in the file.
 
     Attributes
     ----------
@@ -32,8 +32,6 @@ class ReadOptions:
         What the lines begin with that are left out.
     skip_rows
         Numbers of lines that are left out, from 1.
-    missing
-        Words and numbers that stand for "missing" in every column.
     keep
         Columns that stay although they look useless.
     labels_as_written
@@ -44,6 +42,14 @@ class ReadOptions:
         By column, the sign of its numbers in the table of a model, such as "$"; another one gets a warning.
     usual_decimal
         The decimal mark in the table of a model; it decides where all numbers of a file fit both.
+    missing
+        By column, values that stand for "missing"; by None those of all columns.
+    kinds
+        Declared kinds of columns.
+    known
+        Columns that the user has named otherwise, such as the target.
+    target
+        The column of labels, if it is known.
     """
 
     encoding: str | None = None
@@ -52,12 +58,15 @@ class ReadOptions:
     header: bool | None = None
     comment: str | None = None
     skip_rows: tuple[int, ...] = ()
-    missing: tuple[object, ...] = ()
     keep: tuple[str, ...] = ()
     labels_as_written: bool = False
     classes: tuple[float, ...] = ()
     signs: Mapping[str, str] | None = None
     usual_decimal: str | None = None
+    missing: Mapping[str | None, Sequence[object]] = field(default_factory=dict)
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+    target: str | None = None
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
@@ -72,57 +81,39 @@ class ReadOptions:
         if any(line < 1 for line in self.skip_rows):
             raise InputError(f"lines are counted from 1, so that none is {min(self.skip_rows)}")
 
-
-@dataclass(frozen=True)
-class Wish:
-    """What the user says about a table, and about its columns.
-
-    Attributes
-    ----------
-    options
-        How the file is to be read.
-    kinds
-        Declared kinds of columns.
-    missing
-        By column, values that stand for "missing".
-    known
-        Columns that the user has named otherwise, such as the target.
-    target
-        The column of labels, if it is known.
-    """
-
-    options: ReadOptions = field(default_factory=ReadOptions)
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    missing: Mapping[str, Sequence[object]] = field(default_factory=dict)
-    known: tuple[str, ...] = ()
-    target: str | None = None
-
     @property
     def names(self) -> set[str]:
         """All columns that the user has named."""
         more = () if self.target is None else (self.target,)
-        return {*self.kinds, *self.missing, *self.known, *self.options.keep, *more}
+        return {*self.kinds, *self.emptied, *self.known, *self.keep, *more}
 
-    def codes(self, name: str) -> list[str]:
-        """Return the words of a column that stand for "missing"."""
-        return [str(value) for value in (*self.missing.get(name, ()), *self.options.missing)]
+    @property
+    def emptied(self) -> list[str]:
+        """Columns for which values that stand for "missing" are given."""
+        return [name for name in self.missing if name is not None]
+
+    def codes(self, name: str | None) -> list[str]:
+        """Return the words of a column that stand for "missing"; of None those of all columns."""
+        own = () if name is None else self.missing.get(name, ())
+        return [str(value) for value in (*own, *self.missing.get(None, ()))]
 
     def as_written(self, name: str) -> bool:
         """Return whether blanks around the words of a column stay."""
-        return self.options.labels_as_written and name == self.target
+        return self.labels_as_written and name == self.target
 
     def remembered(self) -> dict[str, Any]:
         """Return what the user says that holds for further tables, too, as options of `datasets.read`."""
-        of_one_table = ("encoding", "separator", "skip_rows", "keep", "missing", "signs", "usual_decimal")
-        usual = vars(ReadOptions())
-        own = {name: value for name, value in vars(self.options).items() if value != usual[name]}
-        missing = [(None, self.options.missing), *self.missing.items()]
-        codes = {name: list(map(str, values)) for name, values in missing if values}
-        return {name: value for name, value in own.items() if name not in of_one_table} | {"missing": codes}
+        usual, of_all_tables = Wish(), ("decimal", "header", "comment", "labels_as_written", "classes")
+        own = {name: value for name in of_all_tables if (value := getattr(self, name)) != getattr(usual, name)}
+        return own | {"missing": {name: list(map(str, values)) for name, values in self.missing.items() if values}}
 
     def among(self, columns: Sequence[str]) -> Wish:
         """Return the wish with the name of the label column."""
         return self if self.target is None else replace(self, target=label_among(columns, self.target))
+
+
+OPTIONS = tuple(own.name for own in fields(Wish) if own.name not in ("kinds", "known", "target"))
+"""What the user may say about how files are read."""
 
 
 def wish_of(
@@ -132,24 +123,23 @@ def wish_of(
     target: str | None = None,
     known: Iterable[str] = (),
 ) -> Wish:
-    """Return what the user says, checked: options of `ReadOptions`, kinds, values that stand for "missing", labels."""
-    unknown = sorted(reading.keys() - {option.name for option in fields(ReadOptions)})
+    """Return what the user says, checked: `OPTIONS`, kinds, values that stand for "missing", labels."""
+    unknown = sorted(reading.keys() - {*OPTIONS})
     if unknown:
-        names = [option.name for option in fields(ReadOptions)]
         raise InputError(
-            f"reading has no option {unknown[0]!r}{did_you_mean(unknown[0], names)}; it has {listed(names)}"
+            f"reading has no option {unknown[0]!r}{did_you_mean(unknown[0], OPTIONS)}; it has {listed(OPTIONS)}"
         )
     given: dict[str, Any] = {name: _many(value) if name in MANY else value for name, value in reading.items()}
-    options = ReadOptions(**given)
-    if not (missing is None or isinstance(missing, Mapping)):
-        if isinstance(missing, str) or not isinstance(missing, Iterable):
+    codes: dict[str | None, list[object]] = {}
+    for own in (given.pop("missing", None), missing):
+        if own is not None and (isinstance(own, str) or not isinstance(own, Iterable)):
             raise InputError(
-                f"missing must be a mapping from columns to lists of values, or a list of values, not {missing!r}"
+                f"missing must be a mapping from columns to lists of values, or a list of values, not {own!r}"
             )
-        options, missing = replace(options, missing=(*options.missing, *missing)), None
-    missing = dict(missing or {})
-    options = replace(options, missing=(*options.missing, *missing.pop(None, ())))
-    return Wish(options, dict(kinds or {}), missing, tuple(known), target)
+        for name, values in (own if isinstance(own, Mapping) else {None: own or ()}).items():
+            codes[name] = [*codes.get(name, ()), *values]
+    missing = {name: values for name, values in codes.items() if values or name is not None}
+    return Wish(**given, missing=missing, kinds=dict(kinds or {}), known=tuple(known), target=target)
 
 
 def label_among(columns: Sequence[str], target: str) -> str:
@@ -161,7 +151,10 @@ def label_among(columns: Sequence[str], target: str) -> str:
     return columns[-1] if target == "last" else target
 
 
-MANY = ("skip_rows", "missing", "keep", "classes")
+NUMBERS = ("skip_rows", "classes")
+"""Options that are lists of numbers, which the command line takes with commas."""
+
+MANY = (*NUMBERS, "keep")
 """Options that are lists."""
 
 
@@ -217,10 +210,12 @@ def option(name: str, value: Any = VALUE) -> str:
             value = [
                 f"{column}={one}" for column, own in value.items() for one in (own if type(own) is list else [own])
             ]
+        if name in NUMBERS and isinstance(value, list):
+            value = ",".join(map(str, value))
         words = value if isinstance(value, list) else [] if value is True or value is VALUE else [value]
         return " ".join(f"{flag} {quote(str(word))}" for word in words) or flag
     shown = "…" if value is VALUE else repr(value)
     if name == "kind":
         return f"{'kinds' if caller == 'stream' else 'dtypes'}={shown}"
-    in_reading = caller == "stream" and name in {own.name for own in fields(ReadOptions)} - {"missing"}
+    in_reading = caller == "stream" and name in OPTIONS and name != "missing"
     return f"reading={{{name!r}: {shown}}}" if in_reading else f"{name}={shown}"

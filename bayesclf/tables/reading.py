@@ -9,7 +9,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -23,10 +23,10 @@ from bayesclf.arrays import most_bytes, require_bytes
 from bayesclf.constraints import PATH, Instance, OrNone, require
 from bayesclf.errors import InputError
 from bayesclf.files import regular
-from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, convert_columns, not_plain, require_column, require_kinds
+from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, not_plain, require_column, require_kinds
 from bayesclf.tables.delimited import decoded, encoding_of, require_names, text_stream
-from bayesclf.tables.options import READING, ReadOptions, Wish, named_for, option, wish_of
-from bayesclf.tables.remarks import cut, emptied
+from bayesclf.tables.options import READING, Wish, named_for, option, wish_of
+from bayesclf.tables.remarks import cut, require_emptied
 from bayesclf.tables.streams import (
     ALL,
     NoRows,
@@ -82,11 +82,11 @@ INDEX = "__index_level_"
 def read_table(
     path: str | os.PathLike[str],
     dtypes: Mapping[str, ColumnKind] | None = None,
-    options: ReadOptions | None = None,
+    **reading: Any,
 ) -> pd.DataFrame:
     """Read a table from a file of text, JSON, Parquet, ARFF or Excel; text and JSON also packed by gzip or zip.
 
-    Unless `options` says them, it finds encoding, separator, comments, header, decimal commas and signs such as % and
+    Unless they are given, it finds encoding, separator, comments, header, decimal commas and signs such as % and
     $. It also finds codes for missing cells among numbers. A column of numbers is numeric, every other one holds words.
     Among words only an empty cell is missing: "NA" and "?" are words like any other. Blanks around words are left out.
     In JSON `null`, `NaN` and an absent key are missing, an empty string is a word, and strings stay words. Truth values
@@ -100,8 +100,8 @@ def read_table(
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What the named columns are, whatever they look like. "category": words as written in the file ("01" stays
         "01") with a pandas categorical dtype. "text": strings. "number": every cell is missing or a number.
-    options : ReadOptions, optional
-        What the user says about the layout of the file.
+    **reading : object
+        What the user says about the layout of the file, as in `bayesclf.datasets.read`.
 
     Returns
     -------
@@ -126,8 +126,7 @@ def read_table(
     1   02   NaN   no
     """
     require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
-    require(OrNone(Instance(ReadOptions, "ReadOptions")), options=options)
-    return read_file(path, Wish(options or ReadOptions(), dict(dtypes or {})))[0]
+    return read_file(path, wish_of(reading, dtypes))[0]
 
 
 def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -145,9 +144,7 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
         stream = _parquet_stream([path], str(path))
     else:
         stream = _whole_file(path, wish)
-    frame = stream.whole()
-    kinds: dict[str, Any] = {**stream.kinds, **wish.kinds}
-    table = as_wished(frame, replace(wish, kinds=kinds), str(path), stream.emptied)
+    table = whole(stream, wish)
     # as text, since pandas copies the attributes deeply with each column that it takes out of a table
     table.attrs[READING] = json.dumps(stream.reading or wish.remembered())
     return table, stream.notes
@@ -160,31 +157,34 @@ def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
         data = _read_bytes(file, path)
     if ending == ".xlsx":
         data, ending = _of_excel(data, path), ".csv"
-        wish = replace(wish, options=replace(wish.options, usual_decimal=None))  # its numbers have points
+        wish = replace(wish, usual_decimal=None)  # its numbers have points
     if ending in SEPARATED:
         return text_stream([path], str(path), wish, wanted, data)
-    encoding = wish.options.encoding or encoding_of(data, True, path)
+    encoding = wish.encoding or encoding_of(data, True, path)
     frame = _parse_json(decoded(data, encoding, path), path)
     return replace(of_frame(str(path), frame), from_file=True, files=(path,))
 
 
-def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Collection[str] = ()) -> pd.DataFrame:
-    """Return a table with the cells emptied and the kinds of columns that the user asks for."""
-    kinds: dict[str, Any] = dict(wish.kinds)
-    for name in wish.missing:
-        require_column(name, list(frame.columns), where)
-    if wish.missing or wish.options.missing:
-        codes = {name: wish.codes(name) for name in map(str, frame.columns)}
-        frame = convert_columns(frame, {n: k for n, k in kinds.items() if n not in wish.missing}, where)
-        before = frame.isna().to_numpy().sum()
-        of_model = wish.options.signs is not None
-        frame = emptied(frame, codes, where, () if of_model else wish.missing.keys() - emptied_already)
-        none = not emptied_already and frame.isna().to_numpy().sum() == before
-        if none and wish.options.missing and not of_model:
-            said = " or ".join(map(str, wish.options.missing))
-            of_one = option("missing", {"COL": ["VALUE"]})
-            raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
-    return convert_columns(frame, kinds, where)
+def wished(stream: Stream, wish: Wish) -> Stream:
+    """Return a stream with the kinds of columns, and the values that stand for "missing", that the user gives."""
+    require_kinds(wish.kinds, stream.names, stream.where)
+    for name in wish.emptied:
+        require_column(name, stream.names, stream.where)
+    codes = {name: own for name in stream.names if (own := wish.codes(name))}
+    return replace(
+        stream,
+        kinds={**stream.kinds, **wish.kinds},
+        missing={**stream.missing, **codes},
+        reading=stream.reading or wish.remembered(),
+    )
+
+
+def whole(stream: Stream, wish: Wish) -> pd.DataFrame:
+    """Return all rows of a table, with the cells emptied and the kinds of columns that the user asks for."""
+    found = wished(stream, wish)
+    table = found.whole()
+    require_emptied(wish, found.names, found.emptied, found.where)
+    return table
 
 
 def _ending(path: Path) -> str:
@@ -376,7 +376,7 @@ def open_stream(
     drop
         Columns that are left out; parts of the stream may differ in them, and in those that are not needed.
     reading
-        How files of text are read, by names of `bayesclf.tables.options.ReadOptions`.
+        How files of text are read, by names of `bayesclf.tables.options.OPTIONS`.
     target
         The column of labels, if there is one.
     row_names
@@ -388,7 +388,6 @@ def open_stream(
         If it is not one of these, or cannot be read.
     """
     wish = wish_of(reading or {}, kinds, missing, target, (*needed, *drop))
-    kinds, given = dict(kinds or {}), dict(wish.missing)
     try:
         wanted = Wanted(frozenset(needed), frozenset(drop), row_names)
         found = _opened(source, wish, wanted)
@@ -400,19 +399,15 @@ def open_stream(
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)
         remedy = "add it, empty where unknown"
-        if separator := wish.options.separator:
+        if separator := wish.separator:
             remedy += f", or give another separator than {option('separator', separator)}"
         raise InputError(f"{found.where} lacks column {some}, which is needed; {remedy}")
-    require_kinds(kinds, found.names, found.where)
-    if wish.options.classes and target in found.names and found is not source:
-        found = changed(found, str(target), lambda y: cut(y, wish.options.classes))
-    for name in (*given, *drop):
+    if wish.classes and target in found.names and found is not source:
+        found = changed(found, str(target), lambda y: cut(y, wish.classes))
+    for name in drop:
         require_column(name, found.names, found.where)
-    if wish.options.missing:
-        given = {name: [*given.get(name, ()), *wish.options.missing] for name in found.names}
-    reading = found.reading or wish.remembered()
-    whole = replace(found, kinds={**found.kinds, **kinds}, missing={**found.missing, **given}, reading=reading)
-    return whole.select([*wanted.of_rows(whole.names), *(needed or wanted.of(whole.names))])
+    found = wished(found, wish)
+    return found.select([*wanted.of_rows(found.names), *(needed or wanted.of(found.names))])
 
 
 def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -27,8 +27,8 @@ from bayesclf.tables.columns import (
     require_kinds,
     row_numbers,
 )
-from bayesclf.tables.options import ReadOptions, of_memory, option
-from bayesclf.tables.writing import PLAIN, Survey, written
+from bayesclf.tables.options import Wish, of_memory, option
+from bayesclf.tables.writing import PLAIN, Style, meaning_of, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
 RARE = 0.05
@@ -213,9 +213,9 @@ def _isolated(cells: Array, value: float) -> Spike | None:
 
 
 def emptied(
-    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, required: Collection[str] = ()
+    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, found: set[str] | None = None
 ) -> pd.DataFrame:
-    """Return a table in which the cells with some values are empty; a `required` column must hold one of its values.
+    """Return a table in which the cells with some values are empty, and note in `found` which columns had some.
 
     Examples
     --------
@@ -230,11 +230,10 @@ def emptied(
             flags = column.isin(pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").dropna())
         else:
             flags = as_words(column.astype(object)).isin(words)
-        if name in required and not flags.any():
-            said = " or ".join(words) or "no value"
-            raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
         if not flags.any():
             continue
+        if found is not None:
+            found.add(name)
         emptied_column = column.mask(flags)
         if isinstance(column.dtype, pd.CategoricalDtype):
             # what stands for "missing" is no level
@@ -242,6 +241,20 @@ def emptied(
             emptied_column = emptied_column.cat.remove_categories(gone)
         columns[name] = emptied_column
     return frame.assign(**columns) if columns else frame
+
+
+def require_emptied(wish: Wish, names: Collection[str], found: Collection[str], where: str) -> None:
+    """Raise where no cell of one of some columns, or of the table, had a value that the user calls missing."""
+    if wish.signs is not None:  # the user has said so of the table of a model
+        return
+    for name in wish.emptied:
+        if name in names and name not in found:
+            said = " or ".join(map(str, wish.missing[name])) or "no value"
+            raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
+    if (codes := wish.codes(None)) and not found:
+        said = " or ".join(codes)
+        of_one = option("missing", {"COL": ["VALUE"]})
+        raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
 
 
 FEWEST_ROWS = 20
@@ -286,59 +299,62 @@ def useless(
     {'id': 'numbers the rows', 'unit': 'has one value only'}
     """
     names = [str(name) for name in frame.columns if name != target]
-    found = {name: why for name in names if name not in keep and (why := why_useless(frame[name], every_row))}
-    texts = [name for name in names if name not in {*found, *keep} and column_kind(frame[name]) == "text"]
-    rest = [name for name in names if name not in {*found, *texts}]
-    return found | dict.fromkeys(texts if rest else [], "holds free text")
+    kept = set(keep)
+    looked_at = [name for name in names if name not in kept]
+    found = {name: why for name in looked_at if (why := why_useless(frame[name], every_row))}
+    texts = [name for name in looked_at if name not in found and column_kind(frame[name]) == "text"]
+    some_stay = len(found) + len(texts) < len(names)
+    return found | dict.fromkeys(texts if some_stay else [], "holds free text")
 
 
-def about_useless(frame: pd.DataFrame) -> list[str]:
-    """Say of a table in memory which columns say nothing about new rows, or hold numbers with signs, and what to do.
+MOST_WORDS_OF_NUMBERS = 20
+"""Levels that are written as numbers and still taken for codes without a remark."""
+
+
+def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
+    """Say of a table in memory which columns hold numbers as words or, if it has names, are useless, and what to do.
 
     Examples
     --------
     >>> prices = [f"${number / 2:.2f}" for number in range(40)]
-    >>> print(*about_useless(pd.DataFrame({"id": range(40), "x": 0.5, "price": prices})), sep="\\n")
+    >>> print(*about_columns(pd.DataFrame({"id": range(40), "x": 0.5, "price": prices})), sep="\\n")
     column 'id' numbers the rows; X.drop(columns=['id']) leaves it out
-    column 'price' holds numbers with signs; X['price'].replace(r"[^0-9.-]", "", regex=True).astype(float) reads them
+    column 'price' holds numbers as words; X['price'].replace(r"[^0-9.-]", "", regex=True).astype(float) reads them
     """
     names = [str(name) for name in frame.columns]
-    named, amounts = frame.set_axis(names, axis=1), []
-    keep = [name for name in names if pd.api.types.is_float_dtype(named.dtypes[name])]
-    for part in [named.head(LOOKED_AT), named] if len(named) > LOOKED_AT else [named]:
-        amounts = [name for name in names if name not in keep and _holds_amounts(part[name])]
-        found = useless(part, None, [*keep, *amounts], every_row=False)
-        keep = [name for name in names if name not in {*found, *amounts}]
-    said = []
-    for name in amounts:
-        cells = f"X[{name!r}]"
-        if any("(" in str(cell) for cell in named[name]):
-            cells += '.str.replace("(", "-")'
-        clean = f'{cells}.replace(r"[^0-9.-]", "", regex=True).astype(float)'
-        said.append(f"column {name!r} holds numbers with signs; {clean} reads them")
-    if not found:
-        return said
-    whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
-    derive = f"; {FROM_DATES}" if "holds dates" in found.values() else ""
-    them = "it" if len(found) == 1 else "them"
-    return [
-        f"{whys}; {of_memory('drop', list(found), f'X.drop(columns={list(found)!r})')} leaves {them} out{derive}",
-        *said,
-    ]
+    whole, said = frame.set_axis(names, axis=1), list[str]()
+    keep = {name for name, dtype in zip(names, frame.dtypes, strict=True) if pd.api.types.is_float_dtype(dtype)}
+    found: dict[str, str] = {}
+    for part in [whole.head(LOOKED_AT), whole] if len(whole) > LOOKED_AT else [whole]:
+        found = useless(part, None, keep, every_row=False) if named else {}
+        keep = set(names).difference(found)
+    if found:
+        whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
+        derive = f"; {FROM_DATES}" if "holds dates" in found.values() else ""
+        drop = of_memory("drop", list(found), f"X.drop(columns={list(found)!r})")
+        said.append(f"{whys}; {drop} leaves {'it' if len(found) == 1 else 'them'} out{derive}")
+    for name in names:
+        if name in found or (style := numbers_as_words(whole[name])) is None or style.decimal != ".":
+            continue
+        minus = '.str.replace("(", "-")' if "(" in style.marks else ""
+        clean = f'X[{name!r}]{minus}.replace(r"[^0-9.-]", "", regex=True).astype(float)'
+        reads = of_memory("kind", {name: "number"}, f"X.astype({{{name!r}: float}})" if style == Style() else clean)
+        said.append(f"column {name!r} holds numbers as words; {reads} reads them")
+    return said
 
 
-def _holds_amounts(column: pd.Series[Any]) -> bool:
-    """Return whether nearly all words of a column are numbers with signs or commas, as in $1,137.00."""
-    if isinstance(column.dtype, pd.CategoricalDtype) or not (
-        column.dtype == object or pd.api.types.is_string_dtype(column.dtype)
-    ):
-        return False
-    words = pd.unique(column.dropna())
-    if len(words) < FEWEST_ROWS or not all(isinstance(word, str) for word in words):
-        return False
-    forms = [written(word.strip()) for word in words]
-    readable = all(found and "." in found.decimal and " " not in found.marks for found in forms)
-    return readable and not all(map(PLAIN.fullmatch, words))
+def numbers_as_words(column: pd.Series[Any]) -> Style | None:
+    """Return how a column with many different words writes numbers, if these are all numbers; else None."""
+    if isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_numeric_dtype(column.dtype):
+        return None
+    cells = column.dropna()
+    if not len(cells) or not isinstance(cells.iloc[0], str) or not written(cells.iloc[0].strip()):
+        return None
+    values = cells.unique()
+    if len(values) <= MOST_WORDS_OF_NUMBERS or not all(isinstance(value, str) for value in values):
+        return None
+    found = meaning_of(values)
+    return None if found.codes or found.held not in ("whole", "number") else found.style or Style()
 
 
 def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
@@ -390,9 +406,9 @@ def names_rows(column: pd.Series[Any]) -> str:
     return "numbers the rows" if counts or named else ""
 
 
-def _mostly_numbers(values: Iterable[Any]) -> bool:
-    words = [str(value) for value in values]
-    return sum(bool(PLAIN.fullmatch(word.strip())) for word in words) >= MOST_DIFFERENT * len(words)
+def _mostly_numbers(values: pd.Series[Any]) -> bool:
+    plain = sum(bool(PLAIN.fullmatch(str(value).strip())) for value in values)
+    return plain >= MOST_DIFFERENT * len(values) or numbers_as_words(values) is not None
 
 
 def all_different(values: int, span: float) -> float:
@@ -435,7 +451,7 @@ class Decided:
 def decided(
     frame: pd.DataFrame,
     target: str | None,
-    options: ReadOptions,
+    as_written: bool,
     known: Collection[str],
     where: str,
     every_row: bool = True,
@@ -468,7 +484,7 @@ def decided(
     if not every_row:  # a column that is empty here may have values in later rows
         rest = [name for name in rest if frame[name].notna().any()]
     notes += filter(None, (_note(name, frame[name], column_kind(frame[name]), name in known) for name in rest))
-    if target is not None and not options.labels_as_written and frame[target].dtype.kind not in "iufb":
+    if target is not None and not as_written and frame[target].dtype.kind not in "iufb":
         slips, said = mended_labels(frame[target].dropna())
         notes += said
     return Decided(found, slips, notes)
@@ -591,8 +607,12 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
         return ""
     words = as_words(column)
+    if numbers_as_words(words) is not None:
+        return f"column {name!r} holds numbers as words; {option('kind', {name: 'number'})} reads them"
     bad = not_numbers(words)
-    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum() or not _are_numbers(words[~bad]):
+    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
+        return ""
+    if meaning_of(words[~bad]).held not in ("whole", "number"):
         return ""
     rows, bad_words = row_numbers(column, range(len(column))), [str(word) for word in words[bad].unique()]
     found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
@@ -603,16 +623,9 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
         remedy = f"write a number for each bound, such as {value:g} for {limit[0]!r},"
     elif len(bad_words) <= LISTED_LEVELS:
         remedy = f"leave {cells} empty ({option('missing', {name: bad_words})})"
+        if bad.sum() == bad.iloc[-1]:
+            remedy = f"leave the last line out ({option('skip_rows')}) if it is a sum, or {remedy}"
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
         f"read the column as numbers, or declare that this is meant, with {option('kind', {name: 'category'})}"
     )
-
-
-def _are_numbers(words: pd.Series[Any]) -> bool:
-    """Return whether a file with these words alone in a column would be read as numbers."""
-    import pyarrow as pa
-
-    survey = Survey()
-    survey.add(pa.array(words.dropna(), pa.string()))
-    return survey.meaning(None).held in ("whole", "number")

@@ -245,7 +245,7 @@ class Stream:
     notes
         What was done to read the files, in sentences.
     emptied
-        Columns in which a cell had a word that the user calls missing, of files of text.
+        Columns in which a cell that was read had a value that the user calls missing.
     reading
         How further files are to be read, as options of `bayesclf.datasets.read`.
     """
@@ -262,7 +262,7 @@ class Stream:
     expected: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
-    emptied: frozenset[str] = frozenset()
+    emptied: set[str] = field(default_factory=set)
     reading: Mapping[str, Any] = field(default_factory=dict)
 
     def select(self, names: Sequence[str]) -> Stream:
@@ -274,12 +274,13 @@ class Stream:
         return replace(self, names=tuple(names), kinds=kinds, missing=missing)
 
     def whole(self) -> pd.DataFrame:
-        """Return all rows as they are read, with words that are not coded."""
+        """Return all rows, with words that are not coded; cells and columns as in batches."""
         tables = [_in_memory(batch, self.written, coded=False) for _, batch in self._read(0)]
         frame = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
         integer = pd.api.types.is_integer_dtype
         gaps = [name for name, own in frame.dtypes.items() if integer(own) and not isinstance(own, np.dtype)]
-        return frame.astype(dict.fromkeys(gaps, object)) if gaps else frame
+        frame = frame.astype(dict.fromkeys(gaps, object)) if gaps else frame
+        return convert_columns(emptied(frame, self.missing, self.where, self.emptied), self.kinds, self.where)
 
     def batches(self, after: int = 0) -> Iterator[Batch]:
         """Yield the rows in their order, at least one at a time, but for the first `after` ones of files."""
@@ -313,7 +314,7 @@ class Stream:
                 require_same(table.columns, self.names, where, self.where)
                 table = table[list(self.names)]
             if self.missing:
-                table = emptied(table, self.missing, where)
+                table = emptied(table, self.missing, where, self.emptied)
             if self.from_file or self.kinds:
                 table = _converted(table, self.kinds, where, self.from_file)
             yield Batch(where, table)

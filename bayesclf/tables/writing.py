@@ -158,17 +158,16 @@ class Meaning:
                 f"column {name!r} has digits padded with zeros and is read as categories "
                 f"({option('kind', {name: 'number'})} reads numbers)"
             )
-        some = [f"{word!r} ({counted(count, 'cell')})" for word, count in self.codes.items()]
-        some += [f"blanks ({counted(self.blanks, 'cell')})"] if self.blanks else []
-        if some and self.held in ("whole", "number"):
-            found.append(f"column {name!r}: {listed(some, 8, IN_ALL)} taken for missing ({kept})")
-        elif some and self.held == "words" and not declared:
-            codes = list(self.codes)
-            if codes:
-                empties = f"{option('missing', {name: codes[:1]})} empties it"
-                found.append(f"column {name!r}: {listed(some, 8, IN_ALL)} among words is a level ({empties})")
-            else:
-                found.append(f"column {name!r}: {some[0]} taken for missing")
+        codes = [f"{word!r} ({counted(count, 'cell')})" for word, count in self.codes.items()]
+        blanks = [f"blanks ({counted(self.blanks, 'cell')})"] if self.blanks else []
+        if self.held == "words" and codes and not declared:
+            are, them = ("is a level", "it") if len(codes) == 1 else ("are levels", "them")
+            empties = f"{option('missing', {name: list(self.codes)})} empties {them}"
+            found.append(f"column {name!r}: {listed(codes, 8, IN_ALL)} among words {are} ({empties})")
+        if self.held == "words" and blanks:
+            found.append(f"column {name!r}: {blanks[0]} taken for missing")
+        elif self.held != "words" and codes + blanks:
+            found.append(f"column {name!r}: {listed(codes + blanks, 8, IN_ALL)} taken for missing ({kept})")
         if self.stripped > self.blanks and self.held == "words":
             found.append(f"column {name!r}: blanks around {counted(self.stripped - self.blanks, 'word')} are left out")
         return found
@@ -288,6 +287,15 @@ class Survey:
         others = {mark for _, some in self.forms for mark in some} - {mark}
         style = Style(mark, sign, "".join(sorted(others)))
         return numbers if style == Style() else replace(numbers, style=style)
+
+
+def meaning_of(words: Iterable[Any], kind: str | None = None) -> Meaning:
+    """Return what words mean that are all of a column, None where one is missing."""
+    import pyarrow as pa
+
+    survey = Survey()
+    survey.add(pa.array(words, pa.string(), from_pandas=True))
+    return survey.meaning(None, kind)
 
 
 _THOUSANDS = r"^[-+]?([1-9]\d{0,2}\.\d{3}|\d+)$"

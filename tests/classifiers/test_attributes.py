@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -158,12 +156,3 @@ class TestWhereTheyDoNotApply:
         ):
             with pytest.raises(AttributeError, match="but 'wind' has a weight for each level"):
                 _ = clf.fit(table, y).coef_
-
-
-@every_linear
-def test_nothing_is_stored_or_pickled(name):
-    clf, X = fitted(name)
-    before = set(vars(clf))
-    _ = clf.coef_, clf.intercept_, clf.decision_function(X)
-    assert set(vars(clf)) == before
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).coef_, clf.coef_)

@@ -1,8 +1,6 @@
 """Joint and Bayesian network classifiers as a user meets them."""
 
-import itertools
 import re
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,7 +8,7 @@ import pytest
 
 import bayesclf as bc
 from bayesclf import BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, datasets
-from bayesclf.engines import NUTS, Augmentation, Exact
+from bayesclf.engines import NUTS, Exact
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import JointTable
 from bayesclf.rules import RULES
@@ -79,15 +77,6 @@ def test_maximum_likelihood_counts_exact_matches(play_tennis):
 
 
 @pytest.mark.parametrize("kind", [JointBayes, BayesNetClassifier])
-@pytest.mark.parametrize("rule", ["mle", "map"])
-def test_points_are_learnt_from_rows_with_gaps(kind, rule, play_tennis):
-    X, y = gappy(play_tennis)
-    clf = kind(inference="map").fit(X, y)
-    proba = clf.predict_proba(X, rule=rule)
-    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
-
-
-@pytest.mark.parametrize("kind", [JointBayes, BayesNetClassifier])
 def test_exact_inference_refuses_gaps_and_level_takes_them(kind, play_tennis):
     X, y = gappy(play_tennis)
     with pytest.raises(
@@ -106,13 +95,6 @@ def test_numbers_are_refused_by_name(mixed_table):
         JointBayes().fit(X[["age", "ward", "dose"]], y)
 
 
-def test_edges_are_checked_by_the_classifier(play_tennis):
-    with pytest.raises(InputError, match="names column 'snow'"):
-        BayesNetClassifier((("snow", "wind"),)).fit(play_tennis.X, play_tennis.y)
-    with pytest.raises(InputError, match="structure must be 'tan', 'all-trees', 'all-forests', or edges"):
-        BayesNetClassifier("chain").fit(play_tennis.X, play_tennis.y)
-
-
 def test_an_edge_of_a_column_without_cells_is_left_out(play_tennis):
     X = play_tennis.X.assign(moon=None)
     clf = BayesNetClassifier((("outlook", "wind"), ("moon", "wind"))).fit(X, play_tennis.y)
@@ -120,23 +102,6 @@ def test_an_edge_of_a_column_without_cells_is_left_out(play_tennis):
 
 
 # Comparisons
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_a_model_that_cannot_be_made_is_shown_with_its_reason(play_tennis, tmp_path):
-    X = play_tennis.X.assign(degrees=np.arange(14.0))
-    result = bc.compare(
-        {"nb": NaiveBayes(), "joint": JointBayes()}, X, play_tennis.y, rules=("map", "bayes-optimal"), cv=2
-    )
-    table = result.table.set_index(["model", "rule"])
-    reason = table.loc[("joint", "map"), "reason"]
-    assert "a joint table takes categories, but numbers are in 'degrees'" in reason
-    assert np.isfinite(table.loc[("nb", "map"), "log_loss"])
-    assert list(result.fits) == ["nb"]
-    assert result.best[0] == "nb"
-    result.report(tmp_path / "page.html")
-    assert "a joint table takes categories, but numbers are in" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.slow
@@ -155,48 +120,6 @@ def test_tan_beats_naive_bayes_on_votes():
 
 
 # Samplers
-
-
-def simulated(rng, edges, n, alpha=1.5):
-    """Return θ from the prior and rows of three two-level columns from it, with every third cell of a missing."""
-    levels = {name: ["n", "y"] for name in "abc"}
-    parents = {name: [p for p, c in edges if c == name] for name in "abc"}
-    y = rng.integers(2, size=n)
-    columns, truth = {}, {}
-    for name in "abc":
-        codes = np.zeros(n, dtype=int)
-        for k, u in itertools.product(range(2), itertools.product(range(2), repeat=len(parents[name]))):
-            p = rng.beta(alpha, alpha)
-            truth[k, name, u] = p
-            own = (y == k) & np.all([columns[q] == v for q, v in zip(parents[name], u, strict=True)], axis=0)
-            codes[own] = rng.random(own.sum()) >= p
-        columns[name] = codes
-    X = pd.DataFrame({name: pd.Categorical.from_codes(codes, levels[name]) for name, codes in columns.items()})
-    return truth, X, np.array(["no", "yes"])[y]
-
-
-EDGES = (("a", "b"), ("a", "c"))
-
-
-@pytest.mark.slow
-def test_augmentation_agrees_with_importance_sampling():
-    """Weights of prior draws by the likelihood of what is seen: slow, simple and right."""
-    _, X, y = simulated(np.random.default_rng(6), EDGES, 14)
-    X = X.astype(object).mask(np.arange(42).reshape(14, 3) % 7 == 0)
-    clf = BayesNetClassifier(EDGES, class_prior="uniform", inference=Augmentation(draws=1500), random_state=1).fit(X, y)
-    block = clf.model_.blocks[0]
-    rng = np.random.default_rng(0)
-    theta = block.family.draw(rng, 200_000)
-    X, counts = block.statistics.row_counts
-    log_weight = np.einsum("drk,kr->d", block.family.log_density(X, theta), counts)
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
-    expected = np.einsum("d,dkc->kc", weight, theta["theta"])
-    spread = np.sqrt(np.einsum("d,dkc->kc", weight, (theta["theta"] - expected) ** 2))
-    found = clf.posterior_["posterior"]["theta"].mean(("chain", "draw")).values
-    ess = min(1000, 1 / np.sum(weight**2))
-    assert ess > 100
-    assert (np.abs(found - expected) < 5 * spread * np.sqrt(1 / ess + 1 / 1000)).all()
 
 
 # Every tree at once
@@ -275,20 +198,6 @@ def test_all_trees_of_numbers_are_those_of_the_cells_that_the_notes_name(numbers
     np.testing.assert_allclose(block.predict_proba(X), clf.predict_proba(X), rtol=0, atol=1e-12)
 
 
-def test_all_trees_of_numbers_learn_in_parts_and_leave_rows_out(numbers_and_words, tmp_path):
-    X, y = numbers_and_words
-    make = partial(BayesNetClassifier, "all-forests", missing="level", random_state=1)
-    clf = make().fit(X, y)
-    in_parts = make().partial_fit(X[:99], y[:99], classes=["no", "yes"]).partial_fit(X[99:], y[99:])
-    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    added = make().fit(X[:99], y[:99]) + make().fit(X[99:], y[99:])
-    for other in (in_parts, added, make().fit_stream(tmp_path / "t.csv", "y")):
-        assert_same_answers(clf, other, X)
-    assert clf.as_prior().fit(X[:99], y[:99]).notes_[0] == clf.notes_[0]
-    within = np.log(clf.predict_proba(X, rule="predictive"))[np.arange(300), (y == "yes").astype(int)]
-    assert within.sum() - 20 < clf.loo(X, y, "predictive").elpd < within.sum()
-
-
 def test_numbers_with_too_few_rows_for_cuts_are_named():
     X = pd.DataFrame({"a": range(6), "b": [0.5, 2, 1] * 2})
     notes = BayesNetClassifier("all-trees").fit(X, [0, 1] * 3).notes_
@@ -307,12 +216,14 @@ def test_a_density_of_cells_is_proper():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"structure": (("snow", "wind"),)}, "names column 'snow'"),
+        ({"structure": "chain"}, "structure must be 'tan', 'all-trees', 'all-forests', or edges"),
         ({"structure": "all-trees", "alpha": 1.0}, "structure='all-trees' takes equivalent_rows instead of alpha"),
         ({"structure": "all-trees", "equivalent_rows": "many"}, "equivalent_rows must be a number or several"),
         ({"structure": "tan", "equivalent_rows": 1.0}, "equivalent_rows is for structure='all-trees' or 'all-forests'"),
     ],
 )
-def test_options_of_one_structure_and_of_all_are_told_apart(options, message, play_tennis):
+def test_structures_and_their_options_are_checked(options, message, play_tennis):
     with pytest.raises(InputError, match=message):
         BayesNetClassifier(**options).fit(play_tennis.X, play_tennis.y)
 

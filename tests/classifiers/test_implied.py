@@ -107,14 +107,6 @@ def test_weights_of_two_classes_are_mitchells_eqs_21_and_22(mixed_table):
         np.testing.assert_allclose(implied["intercept"].isel(s=s).values[0], -w0, rtol=1e-10)
 
 
-def test_weights_of_levels_are_log_ratios(play_tennis):
-    X, y = play_tennis.X, play_tennis.y
-    clf = bc.CategoricalNB(**EXACT).fit(X, y)
-    weight = clf.to_logistic().posterior_["map"]["weight"].values.ravel()
-    theta = clf.posterior_["map"]["theta"].values[0, 0]
-    np.testing.assert_allclose(weight, np.log(theta[1] / theta[0]), rtol=1e-12)
-
-
 def test_a_shift_of_the_origin_costs_no_digits(mixed_table):
     X, y = mixed_table
     clf = bc.GaussianNB("feature", inference="map").fit(X[NUMBERS] + 1e6, y)

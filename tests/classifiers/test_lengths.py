@@ -1,7 +1,6 @@
 """Generated documents are as long as the training documents of their class, or as long as one says."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse, stats
 
@@ -118,13 +117,6 @@ def test_lengths_add_over_parts_sums_priors_and_files(kind, tmp_path):
     np.testing.assert_array_equal(
         lengths_of(bc.load(tmp_path / "model.nc").sample(20)[0]), lengths_of(whole.sample(20)[0])
     )
-
-
-def test_lengths_are_those_of_a_stream_and_of_classes_that_come_late():
-    table = pd.DataFrame(COUNTS, columns=list("abcde")).assign(y=Y)
-    streamed = counts().fit_stream([table[:20], table[20:]], "y")
-    for found, expected in zip(histogram(streamed), histogram(fitted("counts")), strict=True):
-        np.testing.assert_array_equal(found, expected)
 
 
 def test_a_class_without_documents_has_the_lengths_of_all():

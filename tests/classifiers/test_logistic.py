@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.suites import mainly
 
 import bayesclf as bc
 
@@ -56,19 +55,3 @@ class TestInterceptAtZero:
         point = {name: clf.posterior_["map"][name].values[0, 0] for name in ("intercept", "epsilon")}
         slope = clf.model_.pymc().compile_dlogp(mode="FAST_COMPILE")(point)
         np.testing.assert_allclose(slope, 0, atol=1e-6)
-
-
-@pytest.mark.parametrize("prior_form", mainly(["symmetric", "reference"], "reference"))
-def test_every_engine_has_the_same_answers_wherever_the_intercept_is(prior_form):
-    options = {
-        "prior_scale": 2.5,
-        "intercept_at": "zero",
-        "prior_form": prior_form,
-        "intercept_scale": 10.0,
-        "random_state": 1,
-    }
-    mode = bc.LogisticRegression(inference="map", **options).fit(TEMPERATURE, DISTRESS)
-    chains = bc.LogisticRegression(inference=bc.engines.NUTS(draws=400), **options).fit(TEMPERATURE, DISTRESS)
-    np.testing.assert_allclose(chains.predict_proba(TEMPERATURE), mode.predict_proba(TEMPERATURE), atol=0.1)
-    shown = chains.posterior_["posterior"]["intercept"].mean().item()
-    np.testing.assert_allclose(chains.intercept_, [shown])

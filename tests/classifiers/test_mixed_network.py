@@ -174,15 +174,6 @@ def test_what_a_fit_shows_and_checks(fruit, tmp_path):
     assert np.isfinite(bc.loo(clf, X, y).elpd)
 
 
-def test_an_explanation_shows_four_digits_of_a_number(fruit):
-    X, y = fruit
-    clf = BayesNetClassifier(EDGES, inference="map").fit(X, y)
-    (value,) = clf.explain(X[:1]).table["value"].dropna()
-    color, *numbers = value.split(", ")
-    assert color == X["color"][0]
-    assert numbers == [f"{X[name][0]:.4g}" for name in ("weight", "height")]
-
-
 def test_numbers_that_are_empty_in_the_first_batch_stay_numbers(fruit):
     X, y = fruit
     X = X.assign(height=X["height"].where(np.arange(len(X)) >= 40))

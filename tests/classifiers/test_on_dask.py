@@ -14,9 +14,8 @@ from helpers.clients import Within
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf import cluster
-from bayesclf.classifiers.passes import LABEL, MOST_KEPT, WEIGHT, Counted, LeftOutRows, parts_of
-from bayesclf.errors import InputError, Stopped
+from bayesclf.classifiers.passes import LABEL, MOST_KEPT, WEIGHT, Counted, LeftOutRows, computed, parts_of
+from bayesclf.errors import InputError
 
 pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
 
@@ -112,7 +111,10 @@ def test_parts_may_lack_rows_or_all_cells_of_a_column(table, tmp_path, monkeypat
 
 def test_a_client_that_cannot_work_is_refused(table):
     clf = bc.NaiveBayes(inference="map")
-    with pytest.raises(InputError, match=r"client must be a client of Dask or .* not an object of type int"):
+    with pytest.raises(
+        InputError,
+        match=r"client must be a client of Dask, .*, not an object of type int",
+    ):
         clf.fit_stream([table], "y", client=5)
     closed = Within()
     closed.status = "closed"
@@ -177,9 +179,9 @@ def test_a_scheduler_and_workers_give_the_posterior_of_all_rows(table, tmp_path)
         for number in range(4):
             table[100 * number : 100 * number + 100].to_parquet(tmp_path / f"{number}.parquet")
         clf = bc.NaiveBayes(inference="map")
-        same(clone(clf).fit_stream(f"{tmp_path}/*.parquet", "y", client=address), table)
         with Client(address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=60)
+            same(clone(clf).fit_stream(f"{tmp_path}/*.parquet", "y", client=client), table)
             same(clone(clf).fit_stream(dd.from_pandas(table, npartitions=5), "y", client=client), table)
             flag = tmp_path / "killed"
 
@@ -192,10 +194,6 @@ def test_a_scheduler_and_workers_give_the_posterior_of_all_rows(table, tmp_path)
 
             same(clone(clf).fit_stream(dd.from_map(part, range(4), meta=table[:0]), "y", client=client), table)
             assert flag.exists()
-        scheduler.kill()
-        scheduler.wait()
-        with pytest.raises((InputError, Stopped), match=r"no Dask scheduler answers at|was lost"):
-            clone(clf).fit_stream([table], "y", client=address)
     finally:
         for process in processes:
             process.kill()
@@ -228,5 +226,5 @@ def test_what_is_not_needed_after_an_error_is_given_back():
         return types.SimpleNamespace(result=result, release=lambda: released.append(graph))
 
     with pytest.raises(InputError, match="cells are wrong"):
-        cluster.computed(1, types.SimpleNamespace(compute=compute, status="running"))
+        computed(1, types.SimpleNamespace(compute=compute, status="running"))
     assert released == [1]

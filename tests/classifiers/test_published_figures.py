@@ -63,4 +63,5 @@ def test_a_tree_of_bnclassify():
     ).fit(X, y)
     joint = clf.predict_joint_log_proba(X)[np.arange(len(y)), np.searchsorted(clf.classes_, y)]
     assert round(joint.sum(), 2) == -13280.39
-    assert clf.model_.blocks[0].family.n_parameters + 3 == 131
+    theta = clf.model_.blocks[0].family.simplexes()
+    assert len(theta[0]) * (theta[0].shape[1] - len(theta[1])) + 3 == 131

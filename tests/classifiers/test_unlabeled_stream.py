@@ -6,9 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.classifiers import passes
 from bayesclf.errors import InputError
-from bayesclf.families import learned_alpha
 
 FEATURES = ["x", "word"]
 
@@ -76,16 +74,3 @@ def test_labels_are_what_they_were_before_missing_ones_made_others_of_them(clf, 
         assert streamed.classes_.dtype == whole.classes_.dtype
         assert streamed.predict(table[FEATURES]).dtype == whole.predict(table[FEATURES]).dtype
         assert list(streamed.classes_) == list(whole.classes_)
-
-
-@pytest.mark.parametrize("unlabeled", ["error", "drop"])
-def test_where_no_label_is_missing_alpha_is_learned_by_the_same_rows(unlabeled, monkeypatch):
-    for module, name in ((passes, "MOST_ROWS"), (passes, "MOST_KEPT"), (learned_alpha, "MOST_ROWS")):
-        monkeypatch.setattr(module, name, 30)
-    rng = np.random.default_rng(0)
-    word = rng.choice(list("abcdefghijkl"), 120)
-    table = pd.DataFrame({"word": word, "y": np.where((word < "f") ^ (rng.random(120) < 0.2), "no", "yes")})
-    whole = bc.NaiveBayes(inference="map").fit(table[["word"]], table["y"])
-    streamed = bc.NaiveBayes(inference="map").fit_stream(table, "y", unlabeled=unlabeled)
-    assert streamed.notes_ == whole.notes_
-    np.testing.assert_allclose(streamed.predict_proba(table[["word"]]), whole.predict_proba(table[["word"]]))

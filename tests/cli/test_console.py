@@ -1,11 +1,9 @@
 """The command line as a program: help, what it imports, errors, interruption."""
 
 import inspect
-import os
-from pathlib import Path
 
 import pytest
-from helpers.commands import command, table
+from helpers.commands import command
 
 import bayesclf as bc
 from bayesclf import cli
@@ -50,14 +48,3 @@ def test_an_unexpected_error_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr(comparison, "compare", fail)
     with pytest.raises(ZeroDivisionError):
         command("compare", "iris")
-
-
-def test_an_interruption_leaves_nothing(monkeypatch):
-    def stop(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(comparison, "compare", stop)
-    table("old.json", "{}")
-    assert command("compare", "iris", "--json", "old.json", status=130).err == "bayesclf: interrupted\n"
-    assert Path("old.json").read_text() == "{}"
-    assert os.listdir() == ["old.json"]

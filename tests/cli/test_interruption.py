@@ -24,16 +24,6 @@ runpy.run_module("bayesclf", run_name="__main__", alter_sys=True)
 """
 """The program, which interrupts itself at an event of the interpreter, such as an import or the move of a file."""
 
-SAMPLING = """
-import signal, sys
-from bayesclf import cli, progress
-
-progress.silent = lambda what, *_: what == "sampling" and signal.raise_signal(signal.SIGINT)
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.argv = ["bayesclf", *sys.argv[1:]]
-cli.main()
-"""
-"""The program, which interrupts itself while NUTS samples."""
 
 FIT = ("fit", "play_tennis", "--model", "nb", "--output", "old.nc")
 
@@ -48,18 +38,7 @@ FIT = ("fit", "play_tennis", "--model", "nb", "--output", "old.nc")
     ],
 )
 def test_an_interruption_is_one_line(moment, name):
-    check(PROGRAM, moment, name, *FIT)
-
-
-@pytest.mark.slow
-def test_an_interruption_while_nuts_samples():
-    arguments = ("fit", "play_tennis", "--model", "lr", "--inference", "nuts", "--output", "old.nc")
-    check(SAMPLING, *arguments)
-
-
-def check(program, *words, old="old.nc"):
-    """Check that a program ends as an interrupted one, and leaves an old file as it was."""
-    Path(old).write_text("old")
-    assert process(*words, program=program, status=130).err == "bayesclf: interrupted\n"
-    assert Path(old).read_text() == "old"
-    assert os.listdir() == [old]
+    Path("old.nc").write_text("old")
+    assert process(moment, name, *FIT, program=PROGRAM, status=130).err == "bayesclf: interrupted\n"
+    assert Path("old.nc").read_text() == "old"
+    assert os.listdir() == ["old.nc"]

@@ -32,7 +32,7 @@ def test_compare(name, request, tmp_path):
     arguments += FOLDS.get(name, ())
     command(*arguments)
     found = json.loads(result.read_text(encoding="utf-8"))
-    assert found["data"]["rows"] == rows
+    assert found["rows"] == rows
     answered = [line for line in found["table"] if line.get("accuracy") is not None]
     assert {line["rule"] for line in answered if line["model"] == "nb"} >= set(RULES) - {"mle"}
     assert {line["rule"] for line in answered if line["model"] == "lr"} >= set(RULES) - {"mle"}

@@ -86,9 +86,10 @@ def test_costs_and_rejection(fitted):
     assert None in expected
 
 
-def test_labels_of_costs_may_be_words_for_missing():
-    path = table("labels.csv", "true,NA,None\nNone,5,0\nNA,0,1\n")
-    np.testing.assert_array_equal(read_cost(path, ["NA", "None"]), [[0.0, 1.0], [5.0, 0.0]])
+@pytest.mark.parametrize("text", ["true,NA,né\nné,5,0\nNA,0,1.5\n", ";NA;né\nné;5;0\nNA;0;1,5\n"])
+def test_costs_are_read_as_tables_are(text):
+    Path("labels.csv").write_text(text, encoding="cp1252")
+    np.testing.assert_array_equal(read_cost("labels.csv", ["NA", "né"]), [[0.0, 1.5], [5.0, 0.0]])
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,7 @@ def test_labels_of_costs_may_be_words_for_missing():
         ("--cost wide.csv", "must have a header and 2 rows of a true label and 2 numbers"),
         ("--cost words.csv", "'many' for no predicted as yes"),
         ("--cost labels.csv", "the header has yes, maybe"),
-        ("--cost empty.csv", "the labels are no, yes"),
-        ("--cost latin.csv", "is not text in UTF-8"),
+        ("--cost empty.csv", "--cost empty.csv is empty"),
         ("--output m.nc", "in use"),
         ("--output tennis.csv", "in use"),
         ("--cost good.csv --output good.csv", "in use"),
@@ -115,7 +115,6 @@ def test_predict_refuses_in_one_sentence(fitted, refused, arguments, said):
     table("words.csv", ",no,yes\nno,0,many\nyes,1,0\n")
     table("labels.csv", ",yes,maybe\nyes,0,1\nmaybe,1,0\n")
     table("empty.csv", "")
-    Path("latin.csv").write_bytes(",no,é\n".encode("latin-1"))
     output = [] if "--output" in arguments else ["--output", "p.csv"]
     assert said in refused("predict", *fitted, *arguments.split(), *output)
 
@@ -154,15 +153,6 @@ def test_fit_refuses_in_one_sentence(refused):
     assert said.rstrip().endswith("or choose another --model")
 
 
-def test_words_that_look_like_numbers_stay_words():
-    text = "code,class\n" + "".join(f"0{i % 3},{'pq'[i % 3 == 0]}\n" for i in range(30))
-    table("t.csv", text)
-    fit = ["fit", "t.csv", "--target", "class", "--kind", "code=category", "--model", "nb", "--output", "m.nc"]
-    command(*fit)
-    assert command("predict", "m.nc", "t.csv", "--output", "p.csv").err == ""
-    assert [row["predicted"] for row in rows_of("p.csv")][:3] == ["q", "p", "p"]
-
-
 @pytest.fixture
 def codes():
     """Write a table of a column of codes and one that looks like numbers but for a cell."""
@@ -185,34 +175,12 @@ def test_that_numbers_are_categories_is_said_by_an_option(codes, refused):
     assert "--kind age=category" not in said
 
 
-def test_warnings_become_notes():
-    table("t.csv", "a,class\n" + "x,p\ny,q\n" * 3)
-    table("new.csv", "a\nx\n")
-    command("fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "m.nc")
-    table("two.csv", "a,b,class\n" + "x,s,p\ny,t,q\n" * 3)
-    table("odd.csv", "a,b\nx,t\n")
-    command("fit", "two.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "n.nc")
-    assert command("predict", "m.nc", "new.csv", "--output", "-").err == ""
-    said = command("predict", "n.nc", "odd.csv", "--output", "-").err
-    assert said.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_a_report_knows_the_label_column_of_the_fit():
-    table("t.csv", GOOD)
-    command("fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc")
-    clf = bc.load("m.nc")
-    assert clf.target_name_ == "class"
-    command("report", "m.nc", "--table", "t.csv", "--output", "r.html")
-    assert "held-out" in Path("r.html").read_text(encoding="utf-8")
-
-
 @pytest.mark.usefixtures("unwritten_figures")
 def test_a_model_file_without_the_labels_name_asks_for_it(refused):
     table("t.csv", GOOD)
     command("fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc")
     clf = bc.load("m.nc")
+    assert clf.target_name_ == "class"
     clf.target_name_ = None  # as after a fit of labels without a name
     clf.save("old.nc")
     assert "name it with --target COL" in refused("report", "old.nc", "--table", "t.csv", "--output", "r.html")
@@ -241,16 +209,6 @@ def test_rows_without_a_label_are_refused_or_dropped(partly, refused):
     there = frame["y"].notna()
     dropped = bc.NaiveBayes(inference="map").fit(X[there], frame["y"][there].astype(int))
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_a_report_is_of_the_rows_with_a_label(partly):
-    path, _ = partly
-    fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map"]
-    command(*fit, "--output", "m.nc")
-    said = command("report", "m.nc", "--table", path, "--output", "report.md").out
-    assert "read: 20 rows of 60 without a label left out" in said
 
 
 @pytest.mark.parametrize("model", ["nb", "lr"])
@@ -289,11 +247,3 @@ def test_numbers_far_outside_the_training_rows_are_told_of_however_the_table_was
     assert told.startswith(f"bayesclf: note: {said}")
     assert told.count("\n") == 1
     assert command("predict", "m.nc", "alike.csv", "--output", "out.csv").err == ""
-
-
-def test_the_range_of_a_column_is_that_of_all_batches():
-    X, y = pd.DataFrame({"a": np.append(np.arange(89.0), np.nan)}), pd.Series(np.arange(90) % 2, name="y")
-    parts = [X.assign(y=y).iloc[part::2] for part in (0, 1)]
-    for clf in (bc.GaussianNB(), bc.LogisticRegression(inference="map")):
-        (column,) = clf.fit_stream(parts, "y").columns_
-        assert column.range == pytest.approx((0, 44, 88, 89))

@@ -29,7 +29,7 @@ from bayesclf import cli
 from bayesclf.interpretation import prediction_files
 from bayesclf.tables import streams as batches
 
-for late in ("bayesclf.cli.inputs", "bayesclf.cli.inputs", "bayesclf.classifiers"):
+for late in ("bayesclf.cli.training", "bayesclf.cli.training", "bayesclf.classifiers"):
     import_module(late)
 
 def watch(event, details):
@@ -154,15 +154,6 @@ def test_answers_in_parts_are_those_in_one_file(table, model):
     assert len(list(Path("answers").glob("part-*"))) > 3
 
 
-def test_a_finished_run_has_nothing_to_do(table, model, capsys):
-    assert run([*PREDICT, "answers/"]) == 0
-    before = {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()}
-    capsys.readouterr()
-    assert run([*PREDICT, "answers/"]) == 0
-    assert "150 rows predicted" in capsys.readouterr().out
-    assert {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()} == before
-
-
 def test_a_part_that_is_not_whole_is_written_again(table, model):
     assert run([*PREDICT, "answers/"]) == 0
     expected = contents("answers")
@@ -209,12 +200,3 @@ def test_what_cannot_be_resumed_is_refused(table, model, refused):
     assert "which is read" in refused(*PREDICT, "big/")
     with pytest.raises(InputError, match=r"answers in parts are those of files.*the table is none"):
         bc.load("m.nc").predict_stream(table, "answers/")
-
-
-def test_parts_are_written_from_python(table, model):
-    clf = bc.load("m.nc")
-    assert clf.predict_stream("big", "answers/", rule="map") == ROWS
-    before = contents("answers")
-    Path("answers", "part-000003.parquet").unlink()
-    assert clf.predict_stream("big", "answers/", rule="map", resume=True, progress=False) == ROWS
-    assert contents("answers") == before

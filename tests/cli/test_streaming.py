@@ -11,8 +11,7 @@ from pyarrow.dataset import dataset
 
 import bayesclf as bc
 from bayesclf.cli import commands
-from bayesclf.errors import InputError, PredictionWarning
-from bayesclf.interpretation import prediction_files
+from bayesclf.errors import InputError
 from bayesclf.tables import streams as batches
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -149,31 +148,6 @@ def test_a_stream_of_no_rows_leaves_what_was_there(parts):
         assert Path(name).read_text() == "old"
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_levels_that_are_no_words_are_found_in_files(parts, ending):
-    rng = np.random.default_rng(1)
-    X = parts[["flag"]].assign(grade=rng.integers(3, size=ROWS))
-    clf = bc.CategoricalNB(inference="map").fit(X, parts["label"])
-    expected = clf.predict_proba(X)
-    X = X.assign(flag=X["flag"].astype(str), grade=X["grade"].astype(str))
-    X.loc[3, ["flag", "grade"]] = "x"
-    path = f"n.{ending}"
-    X.to_csv(path, index=False) if ending == "csv" else X.to_parquet(path)
-    with pytest.warns(PredictionWarning, match="levels that the training rows lack: '.'") as told:
-        clf.predict_stream(path, "p.csv")
-    assert len(told) == 2
-    rest = np.arange(ROWS) != 3
-    found = pd.read_csv("p.csv")["P(yes)"]
-    np.testing.assert_allclose(found[rest], expected[rest, 1], rtol=1e-12)
-    clf.save("n.nc")
-    assert command("predict", "n.nc", path, "--output", "q.csv").err.count("lack: 'x'") == 2
-    np.testing.assert_allclose(pd.read_csv("q.csv")["P(yes)"], found, rtol=1e-12)
-    parts[["flag"]].assign(grade=np.where(rest, 0.0, np.nan)).to_parquet("g.parquet")
-    clf.predict_stream("g.parquet", "p.csv")
-    read = parts[["flag"]].assign(grade=np.where(rest, 0.0, np.nan))
-    np.testing.assert_allclose(pd.read_csv("p.csv")["P(yes)"], clf.predict_proba(read)[:, 1], rtol=1e-12)
-
-
 @pytest.mark.parametrize("rule", ["gibbs", bc.rules.Gibbs("label"), bc.rules.Gibbs(given="data and x")])
 @pytest.mark.parametrize("rows", mainly([7, 1000], 7))
 def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypatch, rule, rows):
@@ -196,62 +170,10 @@ def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypa
             assert answers["predicted"].tolist() == clf.predict(X, rule=rule).tolist()
 
 
-def test_gibbs_goes_on_in_a_folder_of_parts(parts, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 7)
-    monkeypatch.setattr(prediction_files, "PART_ROWS", 14)
-    clf = bc.NaiveBayes(random_state=1, rule="gibbs").fit(parts[["x", "word"]], parts["label"])
-    clf.predict_stream("big", "a/")
-    before = {path.name: path.read_bytes() for path in Path("a").iterdir()}
-    assert len(before) > 3
-    for part in list(Path("a").glob("part-*"))[-2:]:
-        part.unlink()
-    clf.predict_stream("big", "a/", resume=True)
-    assert {path.name: path.read_bytes() for path in Path("a").iterdir()} == before
-
-
-def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch):
-    command("fit", "big", *FIT)
-    for output in ("a.csv", "a.parquet"):
-        said = command("predict", "m.nc", "t.csv", "--output", output, "--rule", "gibbs").out
-        assert "60 rows predicted" in said
-    answers = pd.read_parquet("a.parquet")
-    pd.testing.assert_frame_equal(answers, pd.read_csv("a.csv"), check_dtype=False, rtol=1e-12)
-    monkeypatch.setattr(commands, "STREAMED_BYTES", 10)
-    command("predict", "m.nc", "t.csv", "--output", "b.parquet", "--rule", "gibbs")
-    pd.testing.assert_frame_equal(pd.read_parquet("b.parquet"), answers)
-    command("predict", "m.nc", "big", "--output", "c.parquet", "--rule", "gibbs")
-    pd.testing.assert_frame_equal(pd.read_parquet("c.parquet"), answers)
-
-
 def test_a_large_file_is_fitted_in_memory_where_a_model_has_no_statistics(parts, monkeypatch):
     monkeypatch.setattr(commands, "STREAMED_BYTES", 10)
     command("fit", "t.csv", *FIT[:4], "--model", "lr", "--inference", "map", "--output", "m.nc")
     assert len(bc.load("m.nc").model_.y)
-
-
-def test_a_source_that_fails_is_not_the_output(parts):
-    clf = bc.NaiveBayes(inference="map").fit(parts[["x"]], parts["label"])
-
-    def failing():
-        yield parts
-        raise OSError("the disk is gone")
-
-    for output in ("a.csv", "a.parquet"):
-        with pytest.raises(InputError, match=r"the iterable cannot be read to its end \(the disk is gone\)"):
-            clf.predict_stream(failing(), output)
-
-
-@pytest.mark.slow
-def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypatch):
-    given = (*FIT[:4], "--model", "lr", "--seed", "1", "--output")
-    monkeypatch.setattr(batches, "BATCH_ROWS", 11)
-    command("fit", "t.csv", *given, "whole.nc")
-    words = parts.assign(flag=parts["flag"].astype(str))
-    expected = bc.load("whole.nc").predict_proba(words)
-    for source in ("big", "[t].csv"):
-        said = command("fit", source, *given, "m.nc").out
-        assert "60 rows with a label in 2 classes were read in batches" in said
-        np.testing.assert_allclose(bc.load("m.nc").predict_proba(words), expected, atol=1e-8)
 
 
 def test_predict_stream_reads_files_as_told():

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from helpers.commands import GOOD, command, process, rows_of, table
-from helpers.disks import full_after
+from helpers.commands import GOOD, command, full_after, process, rows_of, table
 
 import bayesclf as bc
 

@@ -4,7 +4,7 @@ import csv
 import sys
 
 import pytest
-from helpers.commands import command, table
+from helpers.commands import command
 
 from bayesclf.cli.console import stdout
 from bayesclf.files import STDOUT, write_text
@@ -46,12 +46,6 @@ def test_no_command_lets_a_name_through(name):
         said = ended.out + ended.err
         assert not [character for character in said if not character.isprintable() and character != "\n"], case
         assert len(said) < 10_000, case
-
-
-def test_a_narrow_terminal_lets_no_name_through():
-    table("long.csv", f"a,{'n' * 10_000},class\n" + "x,1,p\ny,2,q\n" * 6)
-    compare = ("compare", "long.csv", "--target", "class", "--models", "nb", "--inference", "map", "--cv", "2")
-    assert len(command(*compare, columns=40).out) < 10_000
 
 
 def test_the_terminal_keeps_its_own_colors(monkeypatch, capsys):

@@ -24,15 +24,6 @@ def test_log_density_is_that_of_scipy(case, rng):
 
 
 @every_prior
-def test_log_density_takes_each_draw_by_itself(case, rng):
-    X, _ = case.data(1)
-    points = [case.point(rng) for _ in range(4)]
-    together = {name: np.concatenate([point[name] for point in points]) for name in points[0]}
-    one_by_one = np.concatenate([case.prior.log_density(X, point) for point in points])
-    np.testing.assert_allclose(case.prior.log_density(X, together), one_by_one, rtol=1e-11)
-
-
-@every_prior
 def test_prior_and_likelihood_of_the_statistics_are_those_of_scipy(case, rng):
     """By part, up to constants; the prior per log θ of what is above 0, and covariances per |Σ|^(−(d + 1)/2) dΣ."""
     X, y = case.data(1)
@@ -86,13 +77,6 @@ def test_a_missing_cell_is_integrated_out_of_the_predictive(case, feature):
     # Student's tails end the smoothness of the integrand at u = ±π/2, where a grid of 4,000 leaves about 1e-7.
     marginal = np.exp(case.posterior.log_predictive(X))
     np.testing.assert_allclose(np.einsum("rvk,v->rk", density, weights), marginal, rtol=1e-6)
-
-
-@every_prior
-def test_a_row_without_any_cell_has_density_one(case, rng):
-    X = np.full((1, 3), case.absent)
-    assert not case.prior.log_density(X, case.point(rng)).any()
-    assert not case.posterior.log_predictive(X).any()
 
 
 @gaussian_prior

@@ -117,13 +117,9 @@ def test_categorical_map_exists_where_counts_and_concentrations_reach_one(alpha)
             family.map(statistics)
     else:
         np.testing.assert_array_equal(family.map(statistics)["theta"][0, 1], [1.0, 0.0, 0.5, 0.5])
-
-
-def test_categorical_map_of_a_flat_posterior_is_not_unique():
-    axes = Axes(("no", "yes"), ("u",), ((0, 1),))
-    statistics = Categorical(1.0).statistics(np.array([[0], [1]]), np.array([0, 0]), axes)
-    with pytest.raises(DoesNotExist, match=r"class 'yes' .* column 'u'"):
-        Categorical(1.0).resolve_prior(statistics).map(statistics)
+        flat = Categorical(alpha).statistics(X[:2], np.array([0, 0]), axes)
+        with pytest.raises(DoesNotExist, match=r"class 'yes' .* column 'u'"):
+            Categorical(alpha).resolve_prior(flat).map(flat)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])

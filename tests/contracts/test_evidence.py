@@ -16,7 +16,6 @@ CELLWISE = [
     if getattr(case.family, "variance", None) not in ("class", "shared")
     and case.family.name not in ("joint", "network", "multinomial", "multivariate-gaussian", "conditional-gaussian")
 ]
-every_cellwise = pytest.mark.parametrize("case", CELLWISE, ids=[case.name for case in CELLWISE])
 
 
 def one_step_ahead(case, X, y):
@@ -34,17 +33,6 @@ def test_evidence_is_the_product_of_predictions_one_step_ahead(case, n):
     X, y = case.data(5, n)
     found = case.prior.log_evidence(case.statistics(X, y))
     np.testing.assert_allclose(found.sum(), one_step_ahead(case, X, y), rtol=1e-10, atol=1e-12)
-
-
-@every_cellwise
-def test_evidence_by_feature_is_that_of_each_feature_alone(case):
-    X, y = case.data(5)
-    whole = case.prior.log_evidence(case.statistics(X, y))
-    for j in range(3):
-        others = X.copy()
-        others[:, np.arange(3) != j] = case.absent
-        alone = case.prior.log_evidence(case.statistics(others, y))
-        np.testing.assert_allclose(alone, np.where(np.arange(3) == j, whole, 0.0), rtol=1e-12, atol=1e-12)
 
 
 @mostly_slow([*CELLWISE, *HISTOGRAMS, *ORDINALS], MAIN_SUITE)

@@ -12,7 +12,6 @@ import pytest
 from helpers.classifiers import (
     NUMBERS,
     OF_STATISTICS,
-    WORDS,
     adds_up,
     assert_same_answers,
     notes,
@@ -101,18 +100,6 @@ def test_given_priors_count_once_and_default_ones_are_of_all_rows(mixed_table, o
     for name in ("m", "kappa", "a", "b"):
         found, expected = (getattr(clf.model_.blocks[0].family, name) for clf in (one + other, whole))
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_what_was_added_can_be_saved_and_goes_on(mixed_table, tmp_path):
-    X, y = mixed_table
-    one, other = (bc.NaiveBayes(random_state=1).fit(X[WORDS][i::2], y[i::2]) for i in (0, 1))
-    (one + other).save(tmp_path / "m.nc")
-    whole = bc.NaiveBayes(random_state=1).fit(X[WORDS], y)
-    assert_same_answers(whole, bc.load(tmp_path / "m.nc"), X[WORDS], ("predictive",))
-    more = (one + other).partial_fit(X[WORDS], y)
-    assert_same_answers(
-        bc.NaiveBayes(random_state=1).fit(pd.concat([X[WORDS]] * 2), np.tile(y, 2)), more, X[WORDS], ("map",)
-    )
 
 
 def test_a_learned_concentration_is_kept_where_both_have_it():

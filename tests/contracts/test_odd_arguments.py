@@ -286,11 +286,3 @@ def test_figures(name):
     function = getattr(bc.plots, name)
     needed = [one.name for one in inspect.signature(function).parameters.values() if one.default is one.empty]
     try_all(function, {one: ARGUMENTS[one]() for one in needed})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["clf", "Comparison"])
-def test_reports(name, tmp_path):
-    for value in ODD[:2] + ODD[3:]:  # a report under the name "x" draws figures
-        answer(lambda value=value: made()[name].report(tmp_path / "r.md", command=value))
-        answer(lambda value=value: made()[name].report(value))

@@ -1,7 +1,7 @@
 """The PyMC model of every classifier: a page whose density, names and answers are the classifier's own."""
 
 import warnings
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import arviz as az
@@ -14,14 +14,12 @@ import pytest
 import xarray as xr
 from helpers.classifiers import CASES
 from helpers.families import PYTHON
-from helpers.suites import NIGHTLY, mainly
+from helpers.suites import NIGHTLY
 from pymc.distributions.transforms import log, logodds
 from pymc.model.transform.conditioning import remove_value_transforms
-from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import pymc_models
-from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
 
 QUICK = ("nb", "multinomial", "tan")
@@ -36,31 +34,12 @@ every_model = pytest.mark.parametrize(
     [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in MODELS],
 )
 README = Path(bc.__file__).parents[1] / "README.md"
-SAMPLING = {"chains": 2, "cores": 1, "random_seed": 1, "progressbar": False, "quiet": True}
-
-
-@cache
-def fitted(case, mixed):
-    X, y = case.table(mixed.table)
-    return case.make().fit(X, y), X, y
-
-
-class Held:
-    """The table of a session, hashable."""
-
-    def __init__(self, table):
-        self.table = table
-
-
-@pytest.fixture(scope="module")
-def mixed(mixed_table):
-    return Held(mixed_table)
 
 
 @every_model
-def test_the_density_of_rows_is_that_of_the_classifier(case, mixed):
+def test_the_density_of_rows_is_that_of_the_classifier(case, mixed_table, fitted):
     """Of two draws from the prior; the page has constants that the classifier leaves out, of words and histograms."""
-    clf, X, y = fitted(case, mixed)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     model, own = clf.to_pymc(X, y), clf.model_
     free = [variable.name for variable in model.free_RVs]
     points = [pm.draw([model[name] for name in free], random_seed=seed, mode=PYTHON) for seed in (1, 2)]
@@ -83,8 +62,8 @@ def test_the_density_of_rows_is_that_of_the_classifier(case, mixed):
 
 
 @every_model
-def test_the_free_variables_are_those_of_the_posterior(case, mixed):
-    clf, X, y = fitted(case, mixed)
+def test_the_free_variables_are_those_of_the_posterior(case, mixed_table, fitted):
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     model, posterior = clf.to_pymc(X, y), clf.posterior_["posterior"].to_dataset()
     for variable in model.free_RVs:
         name, dims = variable.name, model.named_vars_to_dims.get(variable.name, ())
@@ -105,9 +84,9 @@ HANDED = ("nb", "nb histogram", "multinomial", "tan", "network of numbers", "gda
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=case.name, marks=() if case.name in HANDED else NIGHTLY) for case in MODELS]
 )
-def test_every_model_in_a_users_hands(case, mixed):
+def test_every_model_in_a_users_hands(case, mixed_table, fitted):
     """Draw from the prior, and rows given the posterior; hand trees to ArviZ and draws back to the classifier."""
-    clf, X, y = fitted(case, mixed)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     model = clf.to_pymc(X, y)
     observed = {variable.name for variable in model.observed_RVs}
     prior = pm.sample_prior_predictive(5, model=model, random_seed=1)
@@ -136,31 +115,11 @@ def test_every_model_in_a_users_hands(case, mixed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mainly(["nb", "tan", "gda shared", "lr scale"], "nb", "lr scale", others=NIGHTLY))
-def test_draws_of_pymc_give_the_classifiers_answers(name, mixed):
-    """Within errors that parts of the chains tell; eight parts are few, hence eight errors."""
-    clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
-    engine = Laplace(draws=10_000) if name == "lr scale" else Exact(draws=10_000)
-    clf = clone(clf).set_params(inference=engine).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few draws
-        idata = pm.sample(draws=1000, tune=500, **SAMPLING, model=clf.to_pymc(X, y))
-        given = clf.with_posterior(idata)
-        blocks = [
-            clf.with_posterior(idata["posterior"].to_dataset().isel(chain=[chain], draw=slice(at, at + 250)))
-            for chain in range(2)
-            for at in range(0, 1000, 250)
-        ]
-    found = given.predict_proba(X, "bayes-optimal")
-    error = np.std([one.predict_proba(X, "bayes-optimal") for one in blocks], axis=0) / np.sqrt(len(blocks))
-    assert (np.abs(found - clf.predict_proba(X, "bayes-optimal")) < 8 * error + 2e-3).all()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lr scale", "gnb shared"])
-def test_other_rows_are_set_by_their_data(name, mixed):
+def test_other_rows_are_set_by_their_data(name, mixed_table, fitted):
     """The page of other rows has the likelihood that a model of them has; P of logistic regression is its own."""
-    clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
+    case = next(case for case in CASES if case.name == name)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     new = X.dropna().iloc[:7]
     model = clf.to_pymc(X.dropna(), y[X.notna().all(axis=1)])
     with model:
@@ -192,8 +151,9 @@ def test_what_is_refused(mixed_table):
 
 
 @pytest.mark.parametrize("name", IN_CLOSED_FORM)
-def test_sums_over_discrete_hypotheses_have_no_pymc_model(name, mixed):
-    clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
+def test_sums_over_discrete_hypotheses_have_no_pymc_model(name, mixed_table, fitted):
+    case = next(case for case in CASES if case.name == name)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     for make in (clf.model_.pymc, lambda: clf.to_pymc(X, y)):
         with pytest.raises(Refused, match=r"averaged over in closed form and ha(s|ve) no PyMC model"):
             make()
@@ -229,11 +189,6 @@ def test_a_page_has_the_density_of_the_fitted_classifier(name, mixed_table):
         point["epsilon"] = clf.model_._of_page["directions"][0].T @ own @ point["epsilon"]
     expected = float(remove_value_transforms(models[1]).compile_logp(mode=PYTHON)(point))
     assert found == pytest.approx(expected, rel=1e-10)
-
-
-def test_the_page_of_naive_bayes_has_no_variables_of_numbers_where_there_are_none(play_tennis):
-    model = pymc_models.naive_bayes(play_tennis.X, play_tennis.y)
-    assert {variable.name for variable in model.free_RVs} == {"pi", *(f"theta_{name}" for name in play_tennis.X)}
 
 
 def test_many_columns_with_as_many_levels_are_one_variable():
@@ -275,16 +230,3 @@ def test_coordinates_of_nuts_have_their_inverse_and_its_derivative(transform):
     assert theta == pytest.approx(0.3, rel=1e-12)
     slope = float(scaled.log_jac_det(pt.constant(z), *shape).eval())
     assert slope == pytest.approx(np.log((above - below) / (2 * step)), rel=1e-6)
-
-
-def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):
-    X, y = mixed_table
-    X = X[["age", "dose", "visits"]]
-    plain, named = (
-        bc.NaiveBayes(blocks, families="gaussian", random_state=1).fit(X, y) for blocks in (None, {"visits": "poisson"})
-    )
-    assert {"mu", "sigma2"} <= set(plain.model_.dims())
-    assert named.model_.dims()["mu"] == ("outcome", "feature")
-    assert named.model_.dims()["rate_2"] == ("outcome", "feature_2")
-    assert named.model_.coords()["feature"] == ["age", "dose"]
-    assert named.model_.coords()["feature_2"] == ["visits"]

@@ -34,31 +34,10 @@ ROWS = 12
 FALSE_ALARM = 1e-3
 DESIGN = np.repeat([[1.0, 0.0], [2.0, 0.5], [0.5, -1.0], [1.5, 2.0]], 3, axis=0)
 """Rows of which three are duplicates, so that those of one label are merged; fixed, as the labels are what is drawn."""
-WEIGHT_MEAN = {2: 0.3, 3: 0.0}
-"""By the number of classes: a symmetric prior of more than two has mean 0."""
-WEIGHT_SCALE, INTERCEPT_SCALE = 1.2, 1.5
+INTERCEPT_SCALE = 1.5
 
 
 TABLE = pd.DataFrame(DESIGN, columns=["x0", "x1"])
-
-
-def logistic(classes, rng):
-    """Return a truth, the intercept at x = 0 as in `posterior_`, and labels of fixed rows.
-
-    Scores are 0 for the reference, the first of two classes or the last of more; the parameters of more than two add up
-    to 0.
-    """
-    scales = np.array([INTERCEPT_SCALE, WEIGHT_SCALE, WEIGHT_SCALE])
-    # Differences of independent vectors from the reference.
-    vectors = rng.normal(size=(classes, 3)) * scales / np.sqrt(2)
-    reference = 0 if classes == 2 else classes - 1
-    theta = np.delete(vectors, reference, axis=0) - vectors[[reference]] + np.array([0, 1, 1]) * WEIGHT_MEAN[classes]
-    scores = np.insert(theta[:, :1] + theta[:, 1:] @ DESIGN.T, reference, 0.0, axis=0)
-    if classes > 2:
-        theta = np.insert(theta, reference, 0.0, axis=0)
-        theta -= theta.mean(axis=0)
-    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
-    return {"intercept": theta[:, 0], "weight": theta[:, 1:]}, TABLE, y
 
 
 LEARNED_SPREAD = 0.8
@@ -140,14 +119,6 @@ def test_exact(case):
     assert_uniform(np.array(found), 99, bins=10)
 
 
-LOGISTIC = {
-    classes: bc.LogisticRegression(
-        mean, WEIGHT_SCALE, intercept_scale=INTERCEPT_SCALE, intercept_at="zero", standardize=False
-    )
-    for classes, mean in WEIGHT_MEAN.items()
-}
-
-
 LEARNED = bc.LogisticRegression(prior_scale=bc.LearnedScale(spread=LEARNED_SPREAD), intercept_scale=INTERCEPT_SCALE)
 
 
@@ -218,15 +189,6 @@ def test_data_augmentation(name, monkeypatch):
         below = [(values < truth[key]).sum(axis=0).ravel() for key, values in fit.draws_.parameters.items()]
         found.append(np.concatenate(below))
     assert_uniform(np.array(found), 59, bins=10)
-
-
-@pytest.mark.parametrize("classes", mainly([2, 3], 3, others=NIGHTLY))
-def test_laplace(classes):
-    found, draws = ranks(
-        partial(logistic, classes), with_engine(LOGISTIC[classes], PROPOSALS), 500, classes=LABELS[:classes]
-    )
-    assert len(found) > 450
-    assert_uniform(found, draws, bins=10)
 
 
 @pytest.mark.parametrize("classes", mainly([2, 3], 3, others=NIGHTLY))

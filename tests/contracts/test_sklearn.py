@@ -19,7 +19,6 @@ from bayesclf.classifiers import (
     TextNB,
 )
 from bayesclf.engines import NUTS, Auto
-from bayesclf.families import LearntAlpha
 from bayesclf.tables.columns import kind_of, numbers
 
 
@@ -61,7 +60,6 @@ ESTIMATORS = [
     for kind in CLASSIFIERS.values()
     if kind not in NOT_OF_TABLES
 ]
-SAMPLED = LogisticRegression(inference=NUTS(draws=50, tune=50, chains=2), random_state=0)
 
 SEEDED = {"random_state": 0}
 STACKS = [
@@ -87,9 +85,6 @@ OF_REAL_NUMBERS = {(MultinomialNB, "check_decision_proba_consistency")}
 MAIN_SUITE = {NaiveBayes, LogisticRegression}
 """Classifiers that the main suite checks: a generative one of numbers and words, and one of sparse tables."""
 
-SHORT_RUN = {"check_classifiers_train", "check_dict_unchanged", "check_fit2d_predict1d", "check_pipeline_consistency"}
-"""Checks that logistic regression also takes under NUTS, each of which compiles and samples."""
-
 
 def checks(estimator):
     return list(estimator_checks_generator(estimator, mark=None))
@@ -99,62 +94,19 @@ def name_of(check):
     return getattr(check, "func", check).__name__
 
 
-LOGISTIC = {"prior_scale": 2.5, "inference": "map"}
 SETTINGS = [
-    *(bc.GaussianNB(rule=rule) for rule in ("map", "mean", "predictive", "gibbs")),
-    *(bc.GaussianNB(variance) for variance in ("feature", "class", "shared")),
-    *(bc.GaussianNB(class_prior=prior) for prior in ("empirical", "uniform")),
     bc.GaussianNB(missing="level"),
-    bc.GaussianNB(inference="map"),
-    bc.GaussianNB(rule=bc.rules.Gibbs("label")),
     bc.NaiveBayes(select=True),
-    bc.NaiveBayes(missing="level"),
     bc.NaiveBayes(families="auto"),
-    bc.CategoricalNB(basis="softmax"),
-    bc.CategoricalNB(missing="level"),
-    bc.CategoricalNB(alpha=LearntAlpha(), basis="softmax"),
     bc.BernoulliNB(binarize=1.0),
-    bc.BernoulliNB(missing="level"),
-    bc.BernoulliNB(rule="map"),
-    bc.MultinomialNB(alpha=1.0, rule="predictive"),
-    bc.MultinomialNB(class_prior="uniform"),
-    bc.GaussianDiscriminantAnalysis("class"),
-    bc.GaussianDiscriminantAnalysis(inference="exact"),
-    bc.GaussianDiscriminantAnalysis(rule="map"),
-    BinnedJoint(missing="level"),
-    BinnedTan(inference="exact"),
-    bc.LogisticRegression(prior_form="reference", **LOGISTIC),
-    bc.LogisticRegression(intercept_at="zero", **LOGISTIC),
-    bc.LogisticRegression(standardize=False, **{**LOGISTIC, "prior_scale": 10.0}),
-    bc.LogisticRegression(intercept_scale=np.inf, **LOGISTIC),
-    bc.LogisticRegression(missing="error", **LOGISTIC),
-    bc.LogisticRegression(prior_scale=2.5, inference="auto"),
+    bc.LogisticRegression(prior_scale=2.5, prior_form="reference", intercept_at="zero", inference="map"),
 ]
-DRAWN_LABEL = {"check_classifiers_train"}
-"""Left out under a rule that draws the label: the most probable one is not always predicted."""
-
-IN_OTHER_WORDS = {"check_estimators_nan_inf"}
-"""Left out where missing cells are refused in `fit`: in our own words, and rows to predict may have some."""
-
-RESAMPLED = {
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-}
-"""Left out for draws by importance: a mode that differs by rounding gives other draws, and so other probabilities."""
+"""Settings that take other ways through `fit` and `predict`."""
 
 
 def left_out(estimator):
     """Return the names of the checks that are not for an estimator."""
-    names = NEEDS_ARRAY_API | {name for kind, name in OF_REAL_NUMBERS if type(estimator) is kind}
-    if getattr(estimator, "rule", None) == bc.rules.Gibbs("label"):
-        names |= DRAWN_LABEL
-    if isinstance(estimator, bc.StackedClassifier):
-        return names
-    if estimator.inference == "exact" or estimator.missing == "error":
-        names |= IN_OTHER_WORDS
-    if isinstance(estimator, bc.LogisticRegression) and estimator.inference == "auto":
-        names |= RESAMPLED
-    return names
+    return NEEDS_ARRAY_API | {name for kind, name in OF_REAL_NUMBERS if type(estimator) is kind}
 
 
 def cases(estimators, *marks):
@@ -188,13 +140,3 @@ def test_the_number_of_checks(estimator):
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-@pytest.mark.parametrize("name", sorted(SHORT_RUN))
-def test_scikit_learn_check_under_nuts(name):
-    chosen = [check for _, check in checks(SAMPLED) if name_of(check) == name]
-    assert chosen
-    for check in chosen:
-        check(SAMPLED)

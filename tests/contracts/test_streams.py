@@ -12,8 +12,6 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.tables.reading import read_table
-from bayesclf.tables.remarks import emptied
 
 
 def batches(table, seed, parts):
@@ -91,31 +89,6 @@ def test_what_a_stream_cannot_be_learned_from_is_said(mixed_table):
     assert not hasattr(clf, "classes_")
 
 
-def test_a_batch_whose_column_is_empty_is_of_the_kind_of_the_others(mixed_table):
-    X, y = mixed_table
-    table = X[["age", "ward"]].assign(label=y)
-    empty = table[50:].assign(ward=np.nan, age=None)
-    streamed = bc.NaiveBayes(random_state=1).fit_stream([table[:50], empty], "label")
-    whole = bc.NaiveBayes(random_state=1).fit(pd.concat([table[:50], empty.astype({"age": float})])[["age", "ward"]], y)
-    assert_same_answers(whole, streamed, X, ("predictive",))
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_word_that_stands_for_missing_is_no_level(mixed_table, tmp_path, ending):
-    X, y = mixed_table
-    table = X[["ward"]].astype(object).assign(label=y)
-    table.loc[::5, "ward"] = "?"
-    path = tmp_path / f"t.{ending}"
-    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
-    given = {"missing": {"ward": ["?"]}}
-    whole = bc.CategoricalNB(inference="map").fit(table[["ward"]].where(table[["ward"]] != "?"), y)
-    for kinds in ({}, {"ward": "category"}):
-        streamed = bc.CategoricalNB(inference="map").fit_stream(path, "label", kinds=kinds, **given)
-        assert streamed.columns_ == whole.columns_
-        read = emptied(read_table(path, kinds), given["missing"], "t")
-        assert bc.CategoricalNB(inference="map").fit(read[["ward"]], y).columns_ == whole.columns_
-
-
 def test_classifiers_of_other_priors_cannot_be_added():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 300)), np.arange(40) % 2
@@ -149,16 +122,6 @@ def test_arguments_that_cannot_be_are_refused_in_one_sentence(arguments, complai
     with pytest.raises(InputError) as caught:
         bc.NaiveBayes().fit_stream([table[:2], table[2:]], **{"target": "y"} | arguments)
     assert complaint in str(caught.value)
-
-
-@pytest.mark.parametrize(("one", "other"), [([False, True], [0, 1]), ([0, 1], ["0", "1"])])
-def test_labels_of_two_types_are_refused(one, other):
-    first, second = (pd.DataFrame({"x": [1.0, 2.0], "y": labels}) for labels in (one, other))
-    with pytest.raises(InputError, match=r"labels are of one type here|column 'y' holds (words|numbers) in table 2"):
-        bc.NaiveBayes().fit_stream([first, second], "y")
-    whole = [bc.NaiveBayes().fit(table[["x"]], table["y"]) for table in (first, second)]
-    with pytest.raises(InputError, match="labels are of one type here and of another there"):
-        whole[0] + whole[1]
 
 
 @every_generative

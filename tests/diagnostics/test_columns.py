@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.faults import diagnose, gaussian, logistic, missing_by_class, naive, normal_rows, word_rows
+from helpers.faults import diagnose, logistic, missing_by_class, naive, normal_rows, word_rows
 from scipy import stats
 
 import bayesclf as bc
 from bayesclf.diagnostics.columns import independence
 from bayesclf.errors import DoesNotExist
-from bayesclf.tables.remarks import all_different, names_rows
+from bayesclf.tables.remarks import all_different
 
 
 def found(case, code):
@@ -46,17 +46,18 @@ def test_a_level_that_one_class_lacks_separates(rows, lacking):
         assert ("the signs of 'ward=east' come from almost no rows (M05)" in finding.next_step) == few
 
 
+def test_no_weight_is_named_that_separates_two_rows_alone():
+    X, y = normal_rows(60)
+    X.iloc[:2, 0], y = 9.0, np.where(np.arange(60) < 2, "rare", y)
+    finding = found(logistic(X, y), "M01")
+    assert finding.reason.startswith("class 'rare' has almost no rows (M05)")
+    assert "trust the signs" not in finding.next_step
+
+
 def test_advice_on_the_prior_scale_is_not_repeated():
     rows = normal_rows(60, distance=8.0)
     assert "set_params(prior_scale=2.5)" in found(logistic(*rows, prior_scale="learned"), "M01").next_step
     assert "set_params" not in found(logistic(*rows), "M01").next_step
-
-
-def test_separable_rows_far_beyond_a_sample_are_found():
-    X, y = normal_rows(6000, 3, distance=0.0)
-    margin = X.sum(axis=1)
-    y = np.where(margin > 0, "yes", "no")
-    assert "separable" in found(logistic(X, y), "M01").reason
 
 
 def test_levels_are_collinear_only_with_other_columns():
@@ -65,12 +66,6 @@ def test_levels_are_collinear_only_with_other_columns():
     again = X.assign(gale=X["wind"].map({"weak": "no", "strong": "yes"}).astype(object))
     finding = found(logistic(again, y), "M02")
     assert finding.evidence["columns"] == "wind, gale"
-
-
-def test_levels_with_missing_cells_are_not_collinear_by_themselves():
-    X, y = word_rows(200)
-    X["wind"] = X["wind"].mask(np.arange(200) % 7 == 0)
-    assert found(logistic(X, y), "M02").section == "passed"
 
 
 @pytest.mark.parametrize("covariance", ["shared", "class"])
@@ -83,10 +78,6 @@ def test_collinear_columns_of_discriminant_analysis(covariance):
     assert finding.evidence["count"] == 3
 
 
-def test_naive_bayes_has_nothing_that_is_collinear():
-    assert found(gaussian(*normal_rows(60)), "M02").section == "not applicable"
-
-
 @pytest.mark.parametrize("fit", [naive, logistic])
 def test_rows_of_classes_and_levels_are_counted(fit):
     X, y = word_rows(60)
@@ -97,12 +88,6 @@ def test_rows_of_classes_and_levels_are_counted(fit):
     evidence = found(fit(X, y), "M05").evidence
     assert evidence["rows"].tolist() == [2.0, 3.0]
     assert evidence["name"].tolist() == ["ward=east", "maybe"]
-
-
-def test_weights_count_as_rows():
-    X, y = word_rows(60)
-    clf = bc.NaiveBayes(random_state=1).fit(X, y, sample_weight=np.full(60, 0.25))
-    assert found((clf, (X, y)), "M05").section == "tip"
 
 
 @pytest.mark.parametrize(
@@ -162,12 +147,6 @@ def test_duplicates_of_unjoined_columns_are_counted_twice():
 def test_columns_that_lack_different_cells_are_not_duplicates():
     X, y = normal_rows(200)
     X["again"] = X["x0"].mask(np.arange(200) == 3)
-    assert found(naive(X, y), "M07").section == "passed"
-
-
-def test_nearly_equal_columns_are_not_duplicates():
-    X, y = normal_rows(200)
-    X["again"] = X["x0"] + 1e-3 * X["x1"]
     assert found(naive(X, y), "M07").section == "passed"
 
 
@@ -250,14 +229,3 @@ def test_independent_numbers_are_all_different_as_often_as_birthdays():
     assert all_different(40, 1000 * 39 / 41) == pytest.approx(exact)
     assert abs(share - exact) < 4 * np.sqrt(exact * (1 - exact) / 2000)
     assert all_different(30, 20) == 0.0
-
-
-@pytest.mark.parametrize(("rows", "kept"), [(30, 0.7), (100, 0.3), (300, 0.1)])
-def test_identifiers_are_found_after_a_split(rows, kept):
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        some = rng.permutation(1000 + np.arange(int(rows / kept)))[:rows]
-        assert names_rows(pd.Series(some))
-    measured = [pd.Series(rng.integers(rows * rows // 4, size=rows)) for _ in range(100)]
-    assert sum(map(bool, map(names_rows, measured))) <= 5
-    assert not any(names_rows(pd.Series(rng.permutation(np.unique(rng.integers(10**6, size=rows))))) for _ in range(20))

@@ -54,11 +54,6 @@ def test_numbers_are_those_of_arviz():
     assert worst["r_hat"].iloc[0] == pytest.approx(summary["r_hat"].max())
 
 
-def test_single_parameters_are_named_as_arviz_names_them():
-    posterior = chains().posterior_["posterior"].to_dataset()
-    assert list(scalars(posterior).names) == list(az.summary(posterior).index)
-
-
 def test_parameters_that_cannot_vary_are_left_out():
     X, y = word_rows(60)
     clf = bc.CategoricalNB(random_state=1).fit(X[["wind"]].assign(site="here"), y)
@@ -88,23 +83,3 @@ def test_point_estimates_have_no_draws():
     found = diagnose((clf, rows), ["P"])
     assert {finding.section for finding in found.findings} == {"not applicable"}
     assert "MAP is a point estimate" in found["P01"].reason
-
-
-def test_one_chain_is_an_issue():
-    def first(values):
-        return values[:1]
-
-    clf = with_draws(lambda values: values)
-    clf.draws_ = type(clf.draws_)(
-        {name: values[:400] for name, values in clf.draws_.parameters.items()}, 1, clf.draws_.stats.isel(chain=[0])
-    )
-    assert "one chain" in clf.diagnose(checks=["P01"])["P01"].reason
-
-
-def test_draws_that_are_not_finite_are_an_issue():
-    def broken(values):
-        return np.where(np.arange(values.shape[1]).reshape(1, -1, *[1] * (values.ndim - 2)) == 3, np.nan, values)
-
-    finding = with_draws(broken).diagnose(checks=["P01"])["P01"]
-    assert finding.section == "issue"
-    assert "not finite" in finding.reason

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import arviz as az
 import numpy as np
-import pandas as pd
 import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
@@ -15,11 +14,6 @@ import bayesclf as bc
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.power_scaling import _parts, _weights, sensitivities
-
-
-def words():
-    X, y = word_rows(50)
-    return X[["wind"]].assign(rain=np.where(X["rain"] > 0.5, "yes", "no").astype(object)), y
 
 
 def inputs(clf):
@@ -95,12 +89,6 @@ def test_weights_agree_with_the_power_scaled_normal_inverse_gamma(power):
             assert abs(mean - value) < 5 * error
 
 
-def test_units_do_not_matter():
-    X, y = normal_rows(50)
-    one, other = (sensitivities(*inputs(gaussian(X * unit, y)[0])) for unit in (1.0, 1000.0))
-    pd.testing.assert_frame_equal(one, other)
-
-
 def test_of_many_parameters_the_number_checked_is_told_apart(monkeypatch):
     monkeypatch.setattr(thresholds, "MAX_SCALARS", 4)
     clf, _ = gaussian(*normal_rows(50))
@@ -114,20 +102,6 @@ def test_a_prior_without_a_density_is_not_applicable():
     finding = clf.diagnose(checks=["M03"])["M03"]
     assert finding.section == "not applicable"
     assert "Selected" in finding.reason
-
-
-@pytest.mark.slow
-def test_a_prior_that_is_not_conjugate_needs_the_rows():
-    X, y = words()
-    X = X.mask(np.random.default_rng(2).random(X.shape) < 0.2)
-    clf = bc.JointBayes(random_state=1).fit(X, y)
-    assert clf.diagnose(checks=["M03"])["M03"].section == "skipped"
-    assert clf.diagnose(X, y, checks=["M03"])["M03"].section in ("passed", "tip")
-
-
-def test_few_draws_are_not_weighed():
-    clf = bc.GaussianNB(inference=bc.engines.Exact(draws=5), random_state=1).fit(*normal_rows(50))
-    assert "20 draws are too few" in clf.diagnose(checks=["M03"])["M03"].reason
 
 
 def test_one_draw_that_was_resampled_often_can_be_weighed():

@@ -1,14 +1,16 @@
 """Data augmentation draws from the posterior of rows with missing cells, as enumeration and NUTS say it is."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
-from helpers.completions import posterior_moments
 from helpers.suites import mainly
+from scipy.special import logsumexp
 
 import bayesclf as bc
-from bayesclf.engines import Augmentation, Exact, convergence, inference
+from bayesclf.engines import Augmentation, Exact, inference
 from bayesclf.errors import ConvergenceWarning, Refused
 from bayesclf.families import Axes, BayesianNetwork, JointTable
 from bayesclf.families.multivariate.groups import GroupedMoments
@@ -35,6 +37,35 @@ def joined(states):
     """Return states of all chains as one, (draw, …), those of one chain together."""
     found = {name: np.stack([state[name] for state in states], axis=1) for name in states[0]}
     return {name: values.reshape(-1, *values.shape[2:]) for name, values in found.items()}
+
+
+def completed(X, sizes):
+    """Yield all completions of codes (row, feature), negative where missing."""
+    gaps = np.argwhere(X < 0)
+    for values in itertools.product(*(range(sizes[j]) for _, j in gaps)):
+        Z = X.copy()
+        Z[tuple(gaps.T)] = values
+        yield Z
+
+
+def posterior_moments(family, X, y, axes):
+    """Return E[θ] and sd[θ], (outcome, cell), of a mixture of Dirichlets, one for each completion of the rows.
+
+    A completion has the evidence of its counts as weight.
+    """
+    weights, means, squares = [], [], []
+    for Z in completed(X, axes.sizes):
+        statistics = GroupedMoments.of(Z, y, axes)
+        posterior = family.posterior(statistics)
+        weights.append(float(family.log_evidence(statistics).sum()))
+        alpha, sizes = posterior.simplexes()
+        mean = posterior.mean()["theta"][0]
+        total = np.repeat(np.add.reduceat(alpha, np.cumsum([0, *sizes[:-1]]), axis=1), sizes, axis=1)
+        means.append(mean)
+        squares.append(mean * (alpha + 1) / (total + 1))
+    weight = np.exp(np.array(weights) - logsumexp(weights))
+    mean, square = np.tensordot(weight, means, 1), np.tensordot(weight, squares, 1)
+    return mean, np.sqrt(square - mean**2)
 
 
 def alternate(alternation, chains, draws, rng, tune=50):
@@ -133,38 +164,9 @@ def test_weights_are_repetition(rng):
     np.testing.assert_array_equal(one.draws_.parameters["theta"], other.draws_.parameters["theta"])
 
 
-def test_chains_start_far_apart_and_agree(rng):
-    """Before any step R-hat is large for what is missing; after the steps that are dropped it is not."""
-    X, y = frame(rng)
-    model = bc.BayesNetClassifier(EDGES, inference="map").fit(X, y).model_
-    (block,) = model.blocks
-    alternation = block.family.alternation(block.statistics, 4)
-    starts = np.concatenate([np.exp(alternation.start(rng)["log_theta"]) for _ in range(50)])
-    later = alternate(alternation, 4, 200, rng)["theta"]
-    assert (starts.std(axis=0) > 1.5 * later.std(axis=0)).mean() > 0.9
-    clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(), random_state=3).fit(X, y)
-    found = convergence.scalars(clf.posterior_draws())
-    assert convergence.rhat(found).values.max() < convergence.MAX_RHAT
-
-
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_short_chains_are_told(rng):
     X, y = frame(rng, share=0.5)
     with pytest.warns(ConvergenceWarning, match=r"inference=bc.engines.Augmentation\(draws=2000, tune=1000\)"):
         clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(draws=50), random_state=1).fit(X, y)
     assert "Augmentation(draws=2000" in clf.diagnose(checks=["P01"])["P01"].next_step
-
-
-@pytest.mark.slow
-def test_what_stands_on_chains_works(rng, tmp_path):
-    X, y = frame(rng)
-    clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(draws=400), random_state=1).fit(X, y)
-    clf.save(tmp_path / "model.nc")
-    loaded = bc.load(tmp_path / "model.nc")
-    assert loaded.inference_ == clf.inference_
-    np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
-    assert {"ess_bulk", "ess_tail", "r_hat"} <= set(clf.summary().columns)
-    scores = bc.loo(clf, X, y)
-    assert np.isfinite(scores.elpd)
-    table = bc.compare({"tree": bc.BayesNetClassifier(EDGES)}, X, y, rules=["bayes-optimal", "predictive"], cv=2)
-    assert np.isfinite(table.table["log_loss"]).all()

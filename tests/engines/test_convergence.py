@@ -42,21 +42,6 @@ def independent_draws(rho, draws):
     return np.array(4 * draws * (1 - rho) / (1 + rho))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rho", [0.0, 0.4])
-def test_the_limit_of_r_hat_is_what_chance_gives_the_largest_of_many(rho):
-    """Simulated: in about one of a hundred posteriors the largest R-hat of 20 parameters is above it."""
-    rng = np.random.default_rng(1)
-    posteriors, parameters, draws = 400, 20, 250
-    values = np.asarray(array_stats.rhat(chains(rng, posteriors * parameters, 4, draws, rho)))
-    largest = values.reshape(posteriors, parameters).max(axis=1)
-    limit = float(rhat_limit(independent_draws(rho, draws), 4, draws, parameters))
-    assert limit > MAX_RHAT
-    assert (largest > MAX_RHAT).mean() > 3 * (largest > limit).mean()
-    assert (largest > limit).sum() <= 11  # more of 400 with probability 0.003 at 1%
-    assert np.quantile(largest, 0.99) == pytest.approx(limit, abs=0.25 * (limit - 1))
-
-
 def test_the_limit_of_r_hat_is_what_chance_gives_one_parameter():
     rng = np.random.default_rng(1)
     values = np.asarray(array_stats.rhat(chains(rng, 500, 4, 250, 0.4)))

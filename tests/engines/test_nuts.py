@@ -40,17 +40,6 @@ NUTPIE_FIELDS = frozenset(
 """Fields of nutpie's ``CompiledPyMCModel`` that `nutpie_model` was written for, the private ones included."""
 
 
-def logistic(n_rows, seed=0):
-    rng = np.random.default_rng(seed)
-    with pm.Model() as model:
-        design = pm.Data("design", rng.normal(size=(n_rows, 3)))
-        outcome = pm.Data("outcome", rng.integers(0, 2, n_rows))
-        intercept = pm.Normal("intercept", 0, pm.Data("prior_scale", 2.5))
-        weight = pm.Normal("weight", 0, 1, shape=3)
-        pm.Bernoulli("y", logit_p=intercept + design @ weight, observed=outcome)
-    return model
-
-
 def skewed(rate=2.0, concentration=(0.8, 2.0, 5.0), upper=1.0):
     with pm.Model() as model:
         pm.Gamma("precision", alpha=3.0, beta=pm.Data("rate", rate))
@@ -94,22 +83,6 @@ def assert_same_distribution(x, truth):
         assert abs(np.quantile(x, level) - truth.ppf(level)) < error
 
 
-@pytest.mark.slow  # compiling this structure takes most of the time; the tests after it are of one that others need too
-@pytest.mark.parametrize("n_rows", [40, 7, 1])
-def test_compiled_log_density_is_that_of_the_model_for_any_data(n_rows):
-    first = compiled(logistic(40), "logistic")
-    model = logistic(n_rows, seed=n_rows)
-    found = compiled(model, "logistic")
-    assert found is first
-    log_density = found.log_density(model)
-    value, gradient = model.compile_logp(mode=PYTHON), model.compile_dlogp(mode=PYTHON)
-    for x in np.random.default_rng(n_rows).normal(size=(5, 4)):
-        point = {"intercept": x[0], "weight": x[1:]}
-        logp, dlogp = log_density(x)
-        np.testing.assert_allclose(logp, value(point), rtol=1e-12)
-        np.testing.assert_allclose(dlogp, gradient(point), rtol=1e-10, atol=1e-12)
-
-
 def test_other_hyperparameters_reach_the_same_machine_code():
     found = compiled(skewed(), "skewed")
     model = skewed(rate=0.5, concentration=(3.0, 1.0, 0.5), upper=7.0)
@@ -124,32 +97,12 @@ def test_other_hyperparameters_reach_the_same_machine_code():
         np.testing.assert_allclose(dlogp, gradient(point), rtol=1e-10, atol=1e-12)
 
 
-def test_constrain_reads_bounds_from_the_model_it_is_given():
-    functions = compiled(skewed(), "skewed")
-    x = np.random.default_rng(0).normal(size=(2, 5, 4))
-    narrow = functions.constrain(skewed(upper=1.0), x)
-    wide = functions.constrain(skewed(upper=10.0), x)
-    np.testing.assert_allclose(10 * narrow["share"], wide["share"])
-    np.testing.assert_allclose(narrow["theta"].sum(axis=-1), 1.0)
-    assert narrow["precision"].shape == (2, 5)
-    assert narrow["theta"].shape == (2, 5, 3)
-    np.testing.assert_allclose(narrow["precision"], np.exp(x[..., 0]))
-
-
 def test_draws_follow_skewed_targets(skewed_sample):
     draws = skewed_sample.draws
     assert_same_distribution(draws["precision"], stats.gamma(3.0, scale=0.5))
     for level, (a, b) in enumerate([(0.8, 7.0), (2.0, 5.8), (5.0, 2.8)]):
         assert_same_distribution(draws["theta"][..., level], stats.beta(a, b))
     assert_same_distribution(draws["share"], stats.uniform())
-
-
-def test_new_data_change_the_draws_without_a_new_compilation(skewed_sample):
-    del skewed_sample
-    before = compiled(skewed(), "skewed")
-    drawn = sample(skewed(rate=20.0), NUTS(draws=1000), seed=1, signature="skewed").draws
-    assert_same_distribution(drawn["precision"], stats.gamma(3.0, scale=0.05))
-    assert compiled(skewed(), "skewed") is before
 
 
 def c_function(function):
@@ -244,18 +197,6 @@ def test_machine_code_that_is_finite_nowhere_is_refused():
         sample_machine_code(Target(1, never_finite), SMALL, seed=1)
 
 
-def test_a_seed_gives_the_same_draws_on_any_number_of_cores():
-    model = skewed()
-    one = sample(model, NUTS(draws=100, tune=100, cores=1), seed=7, signature="skewed")
-    three = sample(model, NUTS(draws=100, tune=100, cores=3), seed=7, signature="skewed")
-    other = sample(model, NUTS(draws=100, tune=100, cores=1), seed=8, signature="skewed")
-    for name, values in one.draws.items():
-        np.testing.assert_array_equal(values, three.draws[name])
-        assert not np.array_equal(values, other.draws[name])
-        assert len({chain.tobytes() for chain in values}) == 4
-    xr.testing.assert_identical(one.stats, three.stats)
-
-
 def assert_saturation_is_found(drawn, settings):
     import arviz as az
 
@@ -273,16 +214,6 @@ def assert_saturation_is_found(drawn, settings):
 def test_saturated_trees_are_found():
     settings = NUTS(draws=300, tune=200, max_treedepth=2)
     assert_saturation_is_found(sample_machine_code(Target(30, slab_of_normals), settings, seed=5), settings)
-
-
-@pytest.mark.slow
-def test_divergences_of_a_funnel_are_found():
-    with pm.Model() as model:
-        log_scale = pm.Normal("log_scale", 0, 3)
-        pm.Normal("x", 0, pt.exp(log_scale / 2), shape=9)
-    drawn = sample(model, SMALL, seed=1, signature="funnel")
-    posterior = xr.Dataset({"log_scale": (("chain", "draw"), drawn.draws["log_scale"])})
-    assert any("draws diverged" in problem for problem in convergence_problems(posterior, drawn.stats, 10))
 
 
 def test_a_density_that_is_not_finite_everywhere_diverges_and_goes_on():
@@ -305,15 +236,6 @@ def test_a_density_that_fails_is_not_a_number(error):
     value, gradient = finite_or_nan(fails)(np.ones(3))
     assert np.isnan(value)
     np.testing.assert_array_equal(gradient, np.zeros(3))
-
-
-@pytest.mark.slow
-def test_a_density_without_a_starting_point_is_refused():
-    with pm.Model() as model:
-        x = pm.Normal("x")
-        pm.Potential("nowhere", x * 0 + pt.log(pm.Data("shift", -1.0)))
-    with pytest.raises(InputError, match="not finite near its starting point"):
-        sample(model, SMALL, seed=1, signature="nowhere")
 
 
 def test_what_cannot_be_sampled_is_refused():

@@ -6,7 +6,7 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.engines.optimizers import OPTIMIZERS, in_own_units, largest_curvature
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
+from bayesclf.errors import ConvergenceWarning, Refused
 
 DETERMINISTIC = {
     "gradient-ascent": bc.engines.GradientAscent(passes=100_000, tolerance=1e-8),
@@ -42,32 +42,6 @@ def test_deterministic_optimizers_reach_the_unique_optimum(rows, name, point):
     assert len(watched.trace_.objective) == certificate.steps + 1
 
 
-@pytest.mark.parametrize("name", ["gradient-ascent", "newton"])
-def test_the_objective_rises_at_every_step(rows, name):
-    trace = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(DETERMINISTIC[name])).fit(*rows).trace_
-    assert (np.diff(trace.objective) > -1e-9).all()
-
-
-def test_newton_needs_far_fewer_steps_than_ascent(rows):
-    steps = {
-        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(DETERMINISTIC[name]))
-        .fit(*rows)
-        .trace_.certificate.steps
-        for name in ("newton", "gradient-ascent")
-    }
-    assert 5 * steps["newton"] < steps["gradient-ascent"]
-
-
-def test_the_curvature_bound_holds_at_random_points(rows):
-    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*rows).model_
-    objective, start = model.objective("map")
-    bound = largest_curvature(objective)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        curvature = objective.derivatives(start + rng.normal(size=start.shape))[2]
-        assert np.linalg.eigvalsh(curvature)[-1] <= bound * (1 + 1e-12)
-
-
 def test_the_curvature_bound_is_attained(rows):
     """Without a prior: where two classes are equally probable, and a third, the reference, is not."""
     objective, start = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*rows).model_.objective("mle")
@@ -90,24 +64,15 @@ def test_a_diverging_step_is_stopped_and_named(start):
     assert clf.trace_.certificate.steps < 20
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", [1, 16])
-def test_fixed_step_on_some_rows_settles_near_the_optimum_and_a_decaying_one_nearer(batch):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(200, 2))
-    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(int)
-    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y).model_
-    objective, start = model.objective("map")
-    mode = model.map()
-    best = objective.value(np.column_stack([mode["intercept"][0], mode["weight"][0] * model.design.scale]))
-    gaps = []
-    for decay in (0.0, 0.05):
-        step = 0.005 * batch / largest_curvature(objective)
-        ascent = bc.engines.GradientAscent(step=step, batch=batch, decay=decay, passes=200)
-        with pytest.warns(ConvergenceWarning, match="above the tolerance"):
-            clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(ascent), random_state=1).fit(X, y)
-        gaps.append(best - clf.trace_.objective[-20:].mean())
-    assert 0 < gaps[1] < gaps[0] < (best - objective.value(start)) / 4
+def test_ascent_on_some_rows_at_a_time_settles_near_the_optimum(rows):
+    some = bc.engines.GradientAscent(batch=20, decay=0.05, passes=200)
+    with pytest.warns(ConvergenceWarning, match="above the tolerance"):
+        trace, best = (
+            bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(how), random_state=1).fit(*rows).trace_
+            for how in (some, bc.engines.Newton())
+        )
+    gap = best.objective[-1] - trace.objective
+    assert -1e-9 < gap[-20:].mean() < 0.02 * gap[0]
 
 
 def test_stochastic_ascent_is_the_same_for_the_same_seed(rows):
@@ -124,31 +89,16 @@ def test_stochastic_ascent_is_the_same_for_the_same_seed(rows):
     assert not np.array_equal(ways[0], ways[2])
 
 
-def test_separable_classes_stop_an_optimizer_before_it_starts():
-    with pytest.raises(DoesNotExist, match="separable"):
-        bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MLE(bc.engines.GradientAscent())).fit(
-            [[0.0], [1.0]], [0, 1]
-        )
-
-
 def test_closed_forms_have_no_optimizer():
     with pytest.raises(Refused, match="closed forms"):
         bc.GaussianNB(inference=bc.engines.MAP(bc.engines.Newton())).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
 
 
-@pytest.mark.parametrize(
-    "settings", [{"step": 0.0}, {"step": np.inf}, {"batch": 0}, {"decay": -1.0}, {"passes": 0}, {"start": 0}]
-)
-def test_settings_that_cannot_be(settings):
-    with pytest.raises(InputError):
-        bc.engines.GradientAscent(**settings)
-
-
 STEP = 0.003
 
 
-def from_zero(point, passes, **settings):
-    ascent = bc.engines.GradientAscent(step=STEP, passes=passes, start="zero")
+def from_zero(point, passes, decay=0.0, **settings):
+    ascent = bc.engines.GradientAscent(step=STEP, passes=passes, start="zero", decay=decay)
     engine = {"map": bc.engines.MAP, "mle": bc.engines.MLE}[point](ascent)
     return bc.LogisticRegression(inference=engine, random_state=0, **settings)
 
@@ -180,14 +130,14 @@ def test_many_steps_from_zero_are_those_of_the_textbooks_loop(point, classes):
     y = rng.integers(classes, size=60)
     prior = {"prior_scale": 0.5, "intercept_scale": 4.0, "prior_form": "reference"}
     with pytest.warns(ConvergenceWarning, match="above the tolerance"):
-        clf = from_zero(point, 25, intercept_at="zero", standardize=False, **prior).fit(X, y)
+        clf = from_zero(point, 25, 0.1, intercept_at="zero", standardize=False, **prior).fit(X, y)
     reference = 0 if classes == 2 else classes - 1
     rows, others = np.column_stack([np.ones(60), X]), np.delete(np.arange(classes), reference)
-    decay = (point == "map") * np.array([1 / 4.0**2, 1 / 0.5**2, 1 / 0.5**2])
+    shrink = (point == "map") * np.array([1 / 4.0**2, 1 / 0.5**2, 1 / 0.5**2])
     w = np.zeros((classes - 1, 3))
-    for _ in range(25):
-        P = softmax_with_reference(rows @ w.T, reference)[:, others]
-        w = w + STEP * ((y[:, None] == others) - P).T @ rows - STEP * decay * w
+    for t in range(25):
+        P, step = softmax_with_reference(rows @ w.T, reference)[:, others], STEP / (1 + 0.1 * t)
+        w = w + step * ((y[:, None] == others) - P).T @ rows - step * shrink * w
     parameters = clf.posterior_[point]
     np.testing.assert_allclose(parameters["weight"].values[0, 0], w[:, 1:], rtol=1e-10)
     np.testing.assert_allclose(parameters["intercept"].values[0, 0], w[:, 0], rtol=1e-10)
@@ -206,20 +156,6 @@ def test_an_ascent_from_zero_is_the_same_for_sparse_and_for_dense_rows(batch):
         traces.append(clf.trace_)
     np.testing.assert_allclose(traces[0].theta, traces[1].theta, rtol=1e-10)
     np.testing.assert_allclose(traces[0].objective, traces[1].objective, rtol=1e-10)
-
-
-def test_from_zero_the_same_maximum_is_reached_whose_objective_is_that_of_other_optimizers(rows):
-    engines = (
-        bc.engines.MAP(bc.engines.GradientAscent(start="zero", passes=20_000)),
-        bc.engines.MAP(bc.engines.Newton()),
-    )
-    from_there, by_newton = (
-        bc.LogisticRegression(prior_scale=2.5, inference=engine).fit((rows[0] - 5) * [1, 0.2, 5], rows[1])
-        for engine in engines
-    )
-    assert from_there.trace_.certificate.converged
-    assert from_there.trace_.objective[-1] == pytest.approx(by_newton.trace_.objective[-1], rel=1e-10)
-    np.testing.assert_allclose(from_there.trace_.theta, by_newton.trace_.theta, atol=1e-6)
 
 
 def test_the_curvature_in_the_columns_own_units_bounds_the_step(rows):

@@ -1,6 +1,5 @@
 """Rows without labels: EM arrives where brute force does, and draws follow the mixture over all possible labels."""
 
-import pickle
 from functools import cache
 from itertools import product
 
@@ -63,12 +62,11 @@ def of_words(values):
     return pi, theta
 
 
-def minus_log_posterior(values, added):
-    pi, theta = of_words(values)
+def log_posterior(pi, theta, added):
     joint = np.log(pi) + np.log(theta[:, 0, CODES[:, 0]] * theta[:, 1, CODES[:, 1]]).T
     known = OF_WORDS[:4] == "yes"
     total = joint[np.arange(4), known.astype(int)].sum() + logsumexp(joint[4:], axis=1).sum()
-    return -total - xlogy(added, theta).sum()
+    return total + xlogy(added, theta).sum()
 
 
 @pytest.mark.parametrize(("rule", "added"), mainly([("mle", 0.0), ("map", 1.0)], ("map", 1.0)))
@@ -77,12 +75,14 @@ def test_em_arrives_at_a_maximum_that_brute_force_finds(rule, added):
     starts = np.random.default_rng(0).normal(size=(20, 5))
     bounds, how = [(-30.0, 30.0)] * 5, {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 300}
     found = [
-        optimize.minimize(minus_log_posterior, start, (added,), "L-BFGS-B", bounds=bounds, options=how)
-        for start in starts
+        optimize.minimize(
+            lambda x: -log_posterior(*of_words(x), added), one, method="L-BFGS-B", bounds=bounds, options=how
+        )
+        for one in starts
     ]
     best = min(found, key=lambda one: one.fun)
     point = clf.points_[rule]
-    value = -_log_posterior_at(point, added)
+    value = -log_posterior(point["pi"][0], np.clip(point["theta"][0].reshape(2, 2, 2), 1e-300, 1.0), added)
     # The likelihood has several maxima, of which EM takes the one that the labeled rows lead to.
     assert min(abs(one.fun - value) for one in found) < 1e-6
     if rule == "map":
@@ -90,14 +90,6 @@ def test_em_arrives_at_a_maximum_that_brute_force_finds(rule, added):
         pi, theta = of_words(best.x)
         np.testing.assert_allclose(point["pi"][0], pi, atol=1e-4)
         np.testing.assert_allclose(point["theta"][0].reshape(2, 2, 2), theta, atol=1e-4)
-
-
-def _log_posterior_at(point, added):
-    theta = np.clip(point["theta"][0].reshape(2, 2, 2), 1e-300, 1.0)
-    joint = np.log(point["pi"][0]) + np.log(theta[:, 0, CODES[:, 0]] * theta[:, 1, CODES[:, 1]]).T
-    known = OF_WORDS[:4] == "yes"
-    total = joint[np.arange(4), known.astype(int)].sum() + logsumexp(joint[4:], axis=1).sum()
-    return total + xlogy(added, theta).sum()
 
 
 MODELS = {
@@ -159,30 +151,6 @@ def test_em_that_does_not_end_says_so(monkeypatch):
     assert any("EM has not converged" in problem for problem in clf.convergence_problems_)
 
 
-@pytest.mark.parametrize("engine", ["map", "mle", bc.engines.Augmentation(draws=50)])
-@pytest.mark.filterwarnings("ignore:the (chains|draws)", "ignore:.*fewer:bayesclf.errors.ConvergenceWarning")
-def test_em_runs_for_requested_estimates_only(engine, monkeypatch):
-    """An estimate that was not requested is not a problem of a fit; it is found when a rule or a file needs it."""
-    ran = []
-    found = unlabeled.expectation_maximization
-    monkeypatch.setattr(
-        unlabeled, "expectation_maximization", lambda partly, name: ran.append(name) or found(partly, name)
-    )
-    clf = categorical(inference=engine).fit(WORDS, OF_WORDS, **USE)
-    asked = [engine] if isinstance(engine, str) else []
-    assert ran == asked == list(clf.points_)
-    other = "mle" if engine == "map" else "map"
-    monkeypatch.setattr(unlabeled, "ITERATIONS", 1)
-    copied = pickle.loads(pickle.dumps(clf))
-    with pytest.warns(ConvergenceWarning, match=rf"EM has not converged after 1 steps \(rule '{other}'\)"):
-        first = clf.predict_proba(WORDS, rule=other)
-    assert ran == [*asked, other]
-    np.testing.assert_array_equal(clf.predict_proba(WORDS, rule=other), first)
-    assert not any("EM has not converged" in problem for problem in clf.convergence_problems_)
-    with pytest.warns(ConvergenceWarning, match="EM has not converged"):
-        np.testing.assert_array_equal(copied.predict_proba(WORDS, rule=other), first)
-
-
 @pytest.mark.parametrize("rule", ["mle", "map"])
 @every_case
 def test_a_weight_is_a_number_of_repetitions(case, rule):
@@ -199,13 +167,6 @@ def test_rows_of_weight_zero_do_not_count(rule):
     clf = gaussian(inference=rule).fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE)
     alone = gaussian(inference=rule).fit(NUMBERS[:4], OF_NUMBERS[:4], **USE)
     np.testing.assert_array_equal(clf.predict_proba(NUMBERS), alone.predict_proba(NUMBERS))
-
-
-def test_rows_without_any_cell_change_nothing():
-    empty = pd.concat([NUMBERS[:4], NUMBERS[:3] * np.nan], ignore_index=True)
-    clf = gaussian(inference="map").fit(empty, OF_NUMBERS[:7], **USE)
-    alone = gaussian(inference="map").fit(NUMBERS[:4], OF_NUMBERS[:4], **USE)
-    np.testing.assert_allclose(clf.predict_proba(NUMBERS), alone.predict_proba(NUMBERS), atol=1e-7)
 
 
 # The posterior
@@ -310,15 +271,6 @@ def test_words_of_documents_without_a_label_are_learned():
     assert list(clf.predict(["now", "talk"])) == ["spam", "ham"]
 
 
-def test_words_may_be_in_documents_without_a_label_only():
-    """The labeled ones then say nothing, and P(k | x) of each class is the same by symmetry."""
-    texts, y = ["", "", "win prize", "meet lunch"], ["spam", "ham", None, None]
-    clf = bc.TextNB(inference="map").fit(texts, y, **USE)
-    assert clf.vocabulary_ == ("lunch", "meet", "prize", "win")
-    np.testing.assert_allclose(clf.predict_proba(["prize", "lunch"]), 0.5)
-    refused("the training documents have no word at all", lambda: clf.fit([""] * 4, y, **USE), InputError)
-
-
 # Cells
 
 
@@ -364,21 +316,6 @@ def test_models_use_a_column_that_varies_without_a_label_only(make):
     clf = make(inference="map", **options).fit(X, OF_NUMBERS, **USE)
     assert {name for block in clf.model_.blocks for name in block.statistics.axes.features} == {"x", "z"}
     assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
-
-
-def test_a_cell_that_a_chosen_family_cannot_have_counts_as_missing():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"x": [-1.0, *np.exp(rng.normal(0, 2, 40)), -2.0, 3.0, np.nan]})
-    y = [None, *["a", "b"] * 20, None, None, None]
-    clf = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X, y, **USE)
-    missing = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X.where(X["x"] > 0), y, **USE)
-    np.testing.assert_array_equal(clf.predict_proba(X[1:3]), missing.predict_proba(X[1:3]))
-
-
-def test_whether_a_number_is_missing_counts_where_none_is_with_a_label():
-    X = NUMBERS.assign(z=NUMBERS["z"].where(np.arange(11) != 8))
-    clf = gaussian(missing="level", inference="map").fit(X, OF_NUMBERS, **USE)
-    assert "z is missing" in [name for block in clf.model_.blocks for name in block.statistics.axes.features]
 
 
 # Labels
@@ -509,12 +446,6 @@ def test_what_cannot_be_learned_without_labels_is_refused(name):
     refused(match, call, (Refused, InputError))
 
 
-def test_estimates_exist_with_gaps_and_fractions_of_rows():
-    network = bc.BayesNetClassifier([("u", "v")], inference="map").fit(GAPS, OF_WORDS, **USE)
-    assert network.predict_proba(GAPS).shape == (12, 2)
-    assert gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, sample_weight=HALVES, **USE).model_.unlabeled == 7
-
-
 @pytest.mark.parametrize("engine", ["map", bc.engines.Augmentation(draws=50)])
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_what_statistics_of_labeled_rows_cannot_tell(engine):
@@ -524,31 +455,15 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     refused("cannot be added", lambda: clf + other)
     refused("cannot be added", lambda: other + clf)
     refused("cannot be turned into a prior", clf.as_prior)
+    if engine != "map":
+        sentence = "does not keep these, to be fitted again without a row; take method='psis'"
+        refused(sentence, lambda: bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="exact"))
     refused("8 training rows have no label", clf.model_.log_evidence)
     refused("8 training rows have no label", clf.model_.pymc)
     refused("8 training rows have no label", clf.model_.mean)
     refused("8 training rows have no label", clf.model_.map)
     assert clf.model_.log_predictive(clf.rows(WORDS)) is None
     assert clf.to_pymc(WORDS[:4], OF_WORDS[:4]).observed_RVs
-
-
-@pytest.mark.slow
-def test_leaving_out_a_labeled_row_is_by_importance_weights():
-    clf = categorical(inference=bc.engines.Augmentation(draws=1000)).fit(WORDS, OF_WORDS, **USE)
-    refused(
-        "does not keep these, to be fitted again without a row; take method='psis'",
-        lambda: bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="exact"),
-    )
-    found = bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="psis")
-    labels = partly(categorical, WORDS, OF_WORDS)
-    one = [labels.model.labels.index(label) for label in OF_WORDS[:4]]
-    for row in (0, 2):  # one of each class
-        kept = np.arange(12) != row
-        models, weight = by_enumeration(partly(categorical, WORDS[kept], OF_WORDS[kept]))
-        encoded = clf.rows(WORDS[row : row + 1])
-        joint = sum(w * np.exp(model.log_predictive(encoded)[0]) for w, model in zip(weight, models, strict=True))
-        # The rule bayes-optimal averages P(y | x, θ), which is near P(y | x) by the averaged joint density.
-        assert float(found.elpd_i[row]) == pytest.approx(np.log(joint[one[row]] / joint.sum()), abs=0.2)
 
 
 def test_what_rests_on_all_labels_says_so():
@@ -565,30 +480,3 @@ def test_what_rests_on_all_labels_says_so():
     for code in ("M03", "M05"):
         assert found[code].reason.startswith("100 training rows have no label")
     assert "by fits that did not learn from the 100 rows without a label" in found.held_out.setting
-
-
-def test_a_classifier_is_as_before_after_a_refusal():
-    clf = categorical(inference="map").fit(WORDS, ["no", "yes"] * 6, **USE)
-    before = clf.predict_proba(WORDS)
-    clf.set_params(inference="exact")
-    refused("does not sum", lambda: clf.fit(WORDS, OF_WORDS, **USE))
-    np.testing.assert_array_equal(clf.predict_proba(WORDS), before)
-
-
-@pytest.mark.parametrize("class_prior", ["dirichlet", "uniform"])
-@pytest.mark.parametrize("engine", ["mle", "map", "auto"])
-def test_where_no_column_is_informative_the_rows_without_a_label_change_nothing(engine, class_prior):
-    clf = bc.GaussianNB(inference=engine, class_prior=class_prior, random_state=1)
-    clf.fit([[3.5]] * 30, [*"aab" * 4, *[None] * 18], **USE)
-    share = 0.5 if class_prior == "uniform" else (8 + 1) / (12 + 2) if engine == "auto" else 8 / 12
-    assert clf.predict_proba([[3.5]])[0, 0] == pytest.approx(share, abs=0.02 if engine == "auto" else 1e-9)
-
-
-@pytest.mark.parametrize("engine", ["exact", "augmentation", "nuts"])
-def test_a_model_without_parameters_has_answers_checks_and_rows_by_each_engine(engine):
-    clf = bc.GaussianNB(inference=engine, class_prior="uniform", random_state=1).fit([[3.5]] * 4, list("aabb"))
-    np.testing.assert_array_equal(clf.predict_proba([[3.5]]), [[0.5, 0.5]])
-    assert "no parameter varies" in str(clf.diagnose(checks=["M03"]))
-    X, y = clf.sample(3)
-    assert X.shape == (3, 1)
-    assert len(y) == 3

@@ -9,15 +9,14 @@ import pytest
 from helpers.suites import mainly
 from scipy import sparse
 from sklearn.datasets import load_iris
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold
 
 import bayesclf as bc
-from bayesclf.decisions import Costs, decide
 from bayesclf.engines import inference
 from bayesclf.errors import InputError
 from bayesclf.evaluation import comparison as of_models
 from bayesclf.evaluation import cross_validation
-from bayesclf.posterior import averaging
+from bayesclf.evaluation.judgments import label_copies
 from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES
 
@@ -39,12 +38,6 @@ def models():
 @pytest.fixture(scope="module")
 def comparison(iris, models):
     return bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4)
-
-
-def test_one_line_a_model_and_rule(comparison, models):
-    assert list(zip(comparison.table["model"], comparison.table["rule"], strict=True)) == [
-        (model, rule) for model in models for rule in RULES
-    ]
 
 
 def test_predictions_are_those_of_refits_on_the_same_folds(comparison, iris):
@@ -75,17 +68,6 @@ def test_a_rule_that_cannot_answer_has_its_reason(comparison):
     assert "separable" in table.loc[("lr", "mle"), "reason"]
     assert np.isnan(table.loc[("lr", "gibbs"), "accuracy"])
     assert comparison.rules_of("lr") == ("map",)
-
-
-def test_the_gibbs_line_is_an_expectation_and_its_ratio_is_to_the_bayes_optimal_error(comparison, iris):
-    X, y = iris
-    train, test = comparison.splits[0]
-    clf = bc.GaussianNB(random_state=1, inference=bc.engines.Exact(draws=2000)).fit(X.iloc[train], y[train])
-    averages = averaging.average(clf.hypotheses("posterior"), clf.rows(X.iloc[test]))
-    codes = np.searchsorted(comparison.classes, y[test])
-    expected = 1 - averages.votes[np.arange(len(test)), codes].mean()
-    found = comparison.answers["gnb", "gibbs"].scores[0].error[test].mean()
-    assert found == pytest.approx(expected, abs=5 * np.sqrt(0.25 / 1000))
 
 
 def test_differences_are_paired_on_rows_with_the_best_line(comparison):
@@ -121,18 +103,6 @@ def test_the_cost_is_that_of_chows_decisions_a_rejection_at_its_limit(with_costs
     assert frame["decided"][kept].tolist() == with_costs.classes[expected.argmin(axis=1)[kept]].tolist()
     of_rows = paid.reshape(2, 150).mean(axis=0)
     assert line["cost_se"] == pytest.approx(np.sqrt((1 / 150 + 1 / 100) * of_rows.var(ddof=1)))
-
-
-def test_the_gibbs_cost_is_an_expectation_over_the_hypotheses_own_decisions(with_costs, iris):
-    X, y = iris
-    train, test = with_costs.splits[0]
-    clf = bc.GaussianNB(random_state=1, inference=bc.engines.Exact(draws=2000)).fit(X.iloc[train], y[train])
-    codes = np.searchsorted(with_costs.classes, y[test])
-    log_proba = averaging.conditional(clf.hypotheses("posterior"), clf.rows(X.iloc[test])).log_proba
-    paid = [Costs(COST, 0.2).paid(decide(log_proba[..., s], COST, 0.2), codes) for s in range(0, 8000, 2)]
-    by_draw = np.mean(paid, axis=1)
-    found = with_costs.answers["gnb", "gibbs"].scores[0].cost[test].mean()
-    assert found == pytest.approx(by_draw.mean(), abs=5 * by_draw.std() / np.sqrt(1000))
 
 
 def test_disagreements_have_probabilities_and_cells_and_gibbs_alone_comes_last(comparison):
@@ -199,17 +169,6 @@ def test_times_that_cannot_be(iris, models, seconds):
         bc.compare(models, *iris, max_seconds=seconds)
 
 
-def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch):
-    monkeypatch.setattr(inference, "WORK_LIMIT", 0)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 2))
-    y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
-    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, "all", cv=2)
-    assert isinstance(comparison.fits["lr"].inference_, bc.engines.Laplace)
-    assert any("Laplace approximation" in note for note in comparison.notes["lr"])
-    assert comparison.rules_of("lr") == tuple(RULES)
-
-
 def test_a_note_that_only_folds_have_says_so(monkeypatch):
     """The fit on all rows is beyond the limit, its folds are not: each has the note of its own engine."""
     rng = np.random.default_rng(0)
@@ -262,9 +221,38 @@ def test_options_that_cannot_be(iris, models, arguments, message):
         bc.compare(models, *iris, **arguments)
 
 
-def test_one_class_only(iris, models):
-    with pytest.raises(InputError, match="one class only"):
-        bc.compare(models, iris[0], np.zeros(150))
+def test_repeated_rows_are_told_unless_folds_keep_them_together_or_rows_are_alike_by_nature(rng):
+    noise, drawn, person = pd.DataFrame(rng.normal(size=(60, 4))), rng.integers(2, size=60), np.tile(np.arange(60), 4)
+    X, y = pd.concat([noise] * 4, ignore_index=True), pd.Series(np.tile(drawn, 4))
+    told = {}
+    for way, cv in {"spread": 5, "grouped": list(GroupKFold(5).split(X, y, person))}.items():
+        told[way] = bc.compare({"nb": bc.GaussianNB()}, X, y, rules=["map"], cv=cv, repeats=1)
+    (reason, remedy) = told["spread"].too_good[0]
+    twins = sum(np.isin(person[test], person[train]).sum() for train, test in told["spread"].splits)
+    assert reason.startswith(f"{twins} of 240 held-out rows repeat a training row, label included")
+    assert "once = ~X.duplicated()" in remedy
+    assert f"{twins} of 240 held-out rows" in " ".join(str(told["spread"]).split())
+    assert told["grouped"].too_good == []
+    once = ~X.duplicated()
+    assert bc.compare({"nb": bc.GaussianNB()}, X[once], y[once], rules=["map"]).too_good == []
+    alike, answers = pd.DataFrame(rng.integers(3, size=(300, 4))).astype(str), rng.integers(2, size=300)
+    assert alike.assign(y=answers).duplicated().mean() > 0.2
+    assert bc.compare({"nb": bc.CategoricalNB()}, alike, answers, rules=["map"]).too_good == []
+
+
+def test_columns_that_give_the_label_away_are_named_and_informative_ones_are_not(rng):
+    y = rng.integers(3, size=90)
+    street = [f"{label}{number}" for label, number in zip(y, rng.integers(3, size=90), strict=True)]
+    numbers, words = rng.normal(size=90) + 9 * y, np.array(list("aab"))[y]
+    X = pd.DataFrame({"far": numbers, "code": np.array([7.0, 3.0, np.nan])[y], "street": street, "some": words})
+    assert label_copies(X, y) == ["code", "street"]
+    assert label_copies(X[:5], y[:5]) == []  # which may be by chance
+    found = bc.compare({"nb": bc.NaiveBayes(inference="map")}, X, y, cv=3, rules=["map"])
+    judged = verdict(found, found.table)
+    caution = judged.cautions[0]
+    assert judged.headline.endswith("But these scores are too good: see what not to trust.")
+    assert caution.startswith("Columns 'code' and 'street' each determine the label on every row")
+    assert "X.drop(columns=['code', 'street'])" in caution
 
 
 @pytest.mark.parametrize(

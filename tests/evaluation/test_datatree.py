@@ -87,25 +87,6 @@ def test_loo_of_logistic_regression_is_bayesclfs(trees, logistic, complete):
     assert found.elpd == pytest.approx(expected.elpd, rel=1e-9)
 
 
-def test_loo_of_a_generative_model_is_that_of_whole_rows():
-    """Σ_i log p(x_i, y_i | other rows), each posterior without its row in closed form."""
-    rng = np.random.default_rng(3)
-    y = np.repeat([0, 1], 30)
-    X = rng.uniform(-2, 2, (60, 2)) + y[:, None]
-    given = {"m": 0.0, "kappa": 1.0, "a": 2.0, "b": 1.0}
-    clf = bc.GaussianNB(**given, inference=Exact(draws=1000), random_state=2).fit(X, y)
-    brute = 0.0
-    for i in range(len(y)):
-        others = np.arange(len(y)) != i
-        without = bc.GaussianNB(**given, inference="map").fit(X[others], y[others]).model_
-        rows = clf.rows(X[[i]])
-        brute += without.log_predictive(rows)[0, list(clf.classes_).index(y[i])]
-    found = az.loo(clf.to_datatree(X, y))
-    assert not found.warning
-    assert found.elpd == pytest.approx(brute, abs=0.4)
-    assert found.p > 5  # so that the density with all rows, or that of labels alone, would be far off
-
-
 @pytest.mark.parametrize("name", mainly(["nb", "lr"], "nb"))
 def test_arviz_reads_the_tree(name, trees):
     tree = trees[name]
@@ -152,9 +133,3 @@ def test_a_flat_prior_cannot_be_drawn_from(complete):
     tree = clf.to_datatree(X[NUMBERS], y)
     assert "prior" not in tree
     assert "flat" in tree.attrs["no_prior"]
-
-
-def test_a_point_estimate_has_no_tree(complete):
-    X, y = complete
-    with pytest.raises(Refused, match="no posterior"):
-        bc.GaussianNB(inference="map").fit(X[NUMBERS], y).to_datatree(X[NUMBERS], y)

@@ -1,9 +1,5 @@
 """Data sets that a model makes: their statistics follow the model, and a wrong family is seen."""
 
-from functools import partial
-
-import arviz as az
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -207,18 +203,6 @@ def test_what_cannot_be_replicated_is_refused():
         large.predictive_check(words, np.arange(90) % 3)
     with pytest.raises(InputError, match="at least 1"):
         bc.GaussianNB(random_state=1).fit(X[["age"]], y).predictive_check(X[["age"]], y, draws=0)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.filterwarnings("ignore:Found chain dimension to be longer:UserWarning")  # of ArviZ's own arrays
-def test_arviz_plots_the_labels(classes):
-    X, y = rows(60, classes)
-    tree = bc.NaiveBayes(BLOCKS, random_state=1).fit(X, y).predictive_check(X, y, draws=50)
-    plots = [partial(az.plot_ppc_pava, data_type="binary" if classes == 2 else "categorical")]
-    plots += [az.plot_ppc_rootogram, az.plot_ppc_pit] if classes > 2 else []
-    for plot in plots:
-        assert isinstance(plot(tree, backend="matplotlib").viz["figure"].item(), plt.Figure)
-    plt.close("all")
 
 
 def test_the_shape_is_cramer_von_mises_distance_from_the_fitted_normal(rng):

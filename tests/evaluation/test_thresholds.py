@@ -46,13 +46,6 @@ def test_each_line_is_what_predict_would_keep_at_that_limit(answers, cost):
         assert line.net_benefit_all == pytest.approx(line.threshold - matrix[y, decide(log_proba, cost)].mean())
 
 
-def test_under_zero_one_loss_the_cost_is_the_error(answers):
-    table = threshold_curve(*answers, 225)
-    np.testing.assert_allclose(table["cost"], 1 - table["accuracy"], atol=1e-12)
-    np.testing.assert_allclose(table["cost_se"], table["accuracy_se"], atol=1e-9)
-    assert table["coverage"].iloc[-1] == 1
-
-
 def test_net_benefits_of_a_risk_are_those_of_the_counts(answers):
     """From Vickers and Elkin's definition, row by row."""
     log_proba, y = answers

@@ -142,25 +142,6 @@ def test_sums_are_those_of_single_splits(results):
     assert own["error_2"] == pytest.approx(np.square(errors).sum())
 
 
-@pytest.mark.usefixtures("others")
-def test_rules_that_need_a_posterior_take_every_other_size_and_the_largest(monkeypatch):
-    asked = []
-
-    def answers(learned, encoded, train, test, rules, seed):
-        asked.append(tuple(rules))
-        return {}
-
-    monkeypatch.setattr(ng_jordan, "score", answers)
-    settings = EXPERIMENT.Settings(splits=20, posterior_splits=10, largest=30)
-    assert EXPERIMENT.measure(settings, ("iris", 0), np.random.SeedSequence(0)) == []
-    every, plug_in = (*ng_jordan.PLUG_IN, *ng_jordan.AVERAGED, "tempered"), ng_jordan.PLUG_IN
-    by_size = asked[: 2 * 6 : 2]  # of naive Bayes, at 4, 6, 9, 13, 20 and 30 rows
-    assert by_size == [every, plug_in, every, plug_in, every, every]
-    asked.clear()
-    EXPERIMENT.measure(settings, ("iris", 10), np.random.SeedSequence(0))
-    assert set(asked) == {plug_in}
-
-
 def test_means_and_standard_errors_are_over_the_splits(results):
     _, frame, table = results
     which = "m == 4 and model == 'nb' and rule == 'map'"

@@ -5,15 +5,11 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers.commands import command
-from helpers.disks import full_after
+from helpers.commands import command, full_after
 from joblib.externals.loky import get_reusable_executor
 
 from bayesclf.errors import InputError
@@ -113,19 +109,6 @@ def test_two_workers_give_the_same_bytes(whole, tmp_path):
     pd.testing.assert_frame_equal(two.table, whole.table)
 
 
-def test_a_second_run_has_nothing_left_to_do(whole, monkeypatch):
-    def forbidden(*_):
-        raise AssertionError
-
-    monkeypatch.setattr("bayesclf.experiments.runner.measure", forbidden)
-    before = done(whole.folder)
-    seen = []
-    again = lenses(whole.folder, progress=lambda *word: seen.append(word))
-    assert done(whole.folder) == before
-    assert seen == [("ng-jordan", 6, 6)]
-    pd.testing.assert_frame_equal(again.table, whole.table)
-
-
 @pytest.fixture
 def folder(whole, tmp_path):
     """Return a copy of its folder, in which two units are not done."""
@@ -133,18 +116,6 @@ def folder(whole, tmp_path):
     for path in sorted((tmp_path / UNITS).iterdir())[:2]:
         path.unlink()
     return tmp_path
-
-
-@pytest.mark.slow
-def test_two_runs_in_one_folder_at_once_end_alike_though_one_is_killed(whole, tmp_path):
-    programs = (["-c", KILLED], ["-m", "bayesclf"], ["-m", "bayesclf"])
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    runs = [subprocess.Popen([sys.executable, *program, *words(tmp_path)], **pipes) for program in programs]
-    said = [one.communicate()[1] for one in runs]
-    assert runs[0].returncode in (-signal.SIGKILL, 0)  # 0 where the others left it too few units
-    assert [one.returncode for one in runs[1:]] == [0, 0], said
-    assert done(tmp_path) == done(whole.folder)
-    assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
 def test_the_remaining_units_are_done(whole, folder):
@@ -165,38 +136,6 @@ def test_a_run_beside_another_in_its_folder_ends_alike(whole, folder):
     for one in (lenses(folder, progress=begun), *beside):
         pd.testing.assert_frame_equal(one.table, whole.table)
     assert done(folder) == done(whole.folder)
-
-
-KILLED = """
-import os, signal
-from bayesclf.cli import main
-from bayesclf.experiments import runner
-
-whole, calls = runner.Store.write, []
-
-def write(store, *record):
-    calls.append(record)
-    if len(calls) > 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    whole(store, *record)
-
-runner.Store.write = write
-main()
-"""
-"""A run that is killed at its third unit: by itself, as from outside nobody knows how far it is."""
-
-
-@pytest.mark.slow
-def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path):
-    killed = subprocess.run([sys.executable, "-c", KILLED, *words(tmp_path)], capture_output=True)
-    assert killed.returncode == -signal.SIGKILL
-    kept = done(tmp_path)
-    assert len(kept) == 2
-    assert "results.html" in command(*words(tmp_path, "--jobs", "2")).out.replace("\n", "")  # a long path is wrapped
-    again = done(tmp_path)
-    assert len(again) == 6
-    assert kept.items() <= again.items()
-    assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
 def test_results_keep_command_settings_and_versions(tmp_path):
@@ -258,16 +197,6 @@ def test_a_unit_that_no_run_wrote_is_named(content, folder):
 def test_units_of_two_versions_do_not_mix(folder, monkeypatch):
     monkeypatch.setattr("bayesclf.experiments.runner.version", lambda _: "99.0")
     refused(folder, r"holds results of other settings \(version='0.*; choose another")
-
-
-@pytest.mark.parametrize("name", [SETTINGS, UNITS])
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"])
-def test_things_that_are_not_files_of_results(name, make, folder):
-    path = folder / SETTINGS if name == SETTINGS else next((folder / UNITS).iterdir())
-    path.unlink()
-    make(path)
-    with pytest.raises(InputError, match=path.name):
-        lenses(folder)
 
 
 @pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to(path.name)], ids=["file", "loop"])

@@ -5,12 +5,11 @@ import pandas as pd
 import pytest
 from helpers.classifiers import assert_same_answers
 from scipy import stats
-from scipy.special import gammaln, logsumexp
 
 import bayesclf as bc
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.families import Axes, Gaussian, LogNormal, Poisson
-from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence, _smallest_sd, statistics_of
+from bayesclf.families.by_evidence import CANDIDATES, ByEvidence
 from bayesclf.families.cells import MOST_VALUES, REAL, ValueCounts
 
 N = 400
@@ -95,13 +94,6 @@ def test_evidence_of_a_density_is_that_of_its_cells(rng):
     np.testing.assert_allclose(evidence(X, y)["Gaussian"], total, rtol=2e-3)
 
 
-def test_evidence_of_counts_is_that_of_poisson(rng):
-    X, y = rng.poisson(3.0, 30).astype(float), np.zeros(30, dtype=int)
-    a, b = 1 + X.mean(), 1.0
-    expected = gammaln(a + X.sum()) - gammaln(a) + a * np.log(b) - (a + X.sum()) * np.log(b + 30) - gammaln(X + 1).sum()
-    np.testing.assert_allclose(evidence(X, y)["Poisson"], expected, rtol=1e-12)
-
-
 def test_evidence_of_a_mass_and_a_density_multiplies_both(rng):
     zero = rng.random(80) < 0.5
     X, y = np.where(zero, 0.0, np.round(rng.lognormal(3.0, 0.8, 80), 1)), np.zeros(80, dtype=int)
@@ -125,18 +117,6 @@ def test_a_density_that_is_narrower_than_cells_is_no_candidate():
     np.testing.assert_allclose(found["Poisson"], -102, atol=5)
 
 
-@pytest.mark.parametrize("x", [[0.0, 0.2], [0.0, 0.2, 0.2, 0.4]], ids=["an sd of one step", "a wider class"])
-def test_the_sd_of_a_candidate_is_of_its_class_and_one_pooled_row(x):
-    """Classes whose means differ, of which the first decides: n sd² of its rows and the pooled variance, over n + 1."""
-    X, y = np.array([*x, 7.1, 7.3, 7.9]), np.repeat([0, 1], [len(x), 3])
-    columns = ValueCounts.of(X[:, None], y, Axes(("0", "1"), ("x",)))
-    own = np.array(x)
-    expected = np.sqrt((((own - own.mean()) ** 2).sum() + X.var()) / (len(own) + 1))
-    others = X[len(x) :]
-    expected = min(expected, np.sqrt((((others - others.mean()) ** 2).sum() + X.var()) / 4))
-    np.testing.assert_allclose(_smallest_sd(statistics_of(Gaussian(), columns)), [expected], rtol=1e-12)
-
-
 def test_a_density_of_exactly_one_step_is_a_candidate():
     """Of 0, 2, 0, 2 in one class the sd is 1, also with one pooled row more: one step is wide enough."""
     assert evidence(np.array([0.0, 2.0, 0.0, 2.0]), np.zeros(4, dtype=int))["Gaussian"] > -np.inf
@@ -149,25 +129,6 @@ def test_a_density_of_exactly_one_step_is_a_candidate():
 )
 def test_a_mass_at_zero_needs_zeros_and_two_other_values(name, values, possible):
     assert CANDIDATES[name].supports(np.array(values)) is possible
-
-
-def test_a_density_as_wide_as_a_cell_is_a_candidate(rng):
-    """At an sd of one step it adds up to 1 over all cells, and its evidence is near that of rounded numbers."""
-    x, step = np.arange(-30, 31), SMOOTH_STEPS
-    np.testing.assert_allclose(stats.norm(0.3, step).pdf(x).sum(), 1.0, atol=1e-8)
-    X = np.round(rng.normal(0.3, 1.2 * step, 300))
-    found = evidence(X, np.zeros(300, dtype=int))["Gaussian"]
-    mu, sigma = np.linspace(-0.1, 0.7, 41), np.exp(np.linspace(-0.1, 0.5, 41))[:, None]
-    mean, sd = X.mean(), X.std()
-    log_prior = stats.norm(mean, sigma).logpdf(mu) + stats.invgamma(1.5, scale=sd**2 / 2).logpdf(sigma**2)
-    cells = np.diff(stats.norm(mu, sigma).cdf(np.arange(-30.5, 31)[:, None, None]), axis=0)
-    log_joint = (
-        log_prior
-        + np.log(2 * sigma**2)
-        + np.einsum("v,vsm->sm", np.bincount(X.astype(int) + 30, minlength=61), np.log(np.maximum(cells, 1e-300)))
-    )
-    exact = logsumexp(log_joint) + np.log(0.02 * 0.015)
-    np.testing.assert_allclose(found, exact, atol=0.3)
 
 
 def test_statistics_of_a_family_follow_from_those_of_values(table, fitted):
@@ -266,18 +227,6 @@ def test_candidates_can_be_named(table):
     assert list(clf.families_) == ["Gaussian", "zero-inflated gamma", "histogram"]
     assert not hasattr(bc.NaiveBayes(families="Gaussian", inference="map").fit(*table), "families_")
     assert Poisson().name not in {block.family.name for block in clf.model_.blocks}
-
-
-@pytest.mark.slow
-def test_models_in_pymc_have_the_chosen_families(table, fitted):
-    frame, y = table
-    model = fitted.to_pymc(frame[:30], y[:30])
-    names = {variable.name.partition("_")[0] for variable in model.free_RVs}
-    assert {"mu", "sigma2", "rate", "theta"} <= names
-    of_statistics = fitted.model_.pymc()
-    assert np.isfinite(of_statistics.compile_logp(mode="FAST_COMPILE")(of_statistics.initial_point()))
-    with pytest.raises(Refused, match="linear"):
-        fitted.to_logistic()
 
 
 FAR = np.array([[999998.9, 999998.8], [999998.9, 1000000.6], [1000002.6, 1000000.7]])

@@ -150,7 +150,7 @@ def test_draws_average_to_the_mean(name, rng):
     prior, statistics = CASES[name]()
     posterior = prior.posterior(statistics)
     draws = posterior.draw(rng, 20_000)["theta"]
-    assert_allclose(draws[:, :, : prior.sizes[0]].sum(axis=2), 1.0, rtol=1e-12)
+    assert_allclose(draws[:, :, : prior._sizes[0]].sum(axis=2), 1.0, rtol=1e-12)
     error = draws.std(axis=0) / np.sqrt(len(draws))
     assert (np.abs(draws.mean(axis=0) - posterior.mean()["theta"][0]) < 5 * error + 1e-12).all()
 

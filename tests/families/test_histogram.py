@@ -86,8 +86,8 @@ def test_sampled_numbers_have_the_decimals_of_the_column(rng):
     mass = posterior.mean()["theta"][0]
     codes = prior.codes(X)[:, 0]
     for k in range(3):
-        found = np.bincount(codes[y == k], minlength=prior.sizes[0]) / 3000
-        expected = mass[k, : prior.sizes[0]]
+        found = np.bincount(codes[y == k], minlength=prior._sizes[0]) / 3000
+        expected = mass[k, : prior._sizes[0]]
         assert (np.abs(found - expected) < 5 * np.sqrt(expected / 3000) + 5 / 3000).all()
 
 

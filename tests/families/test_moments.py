@@ -56,15 +56,6 @@ def test_one_pass_is_two(kind, read, monkeypatch):
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12)
 
 
-def test_equal_cells_have_no_scatter(monkeypatch):
-    monkeypatch.setattr(moments, "COMPILED_CELLS", 0)
-    monkeypatch.setattr(moments, "READ_CELLS", 300)
-    X, y, _ = rows_of("equal cells", np.random.default_rng(1))
-    found = Moments.of(X, y, AXES)
-    assert (found.scatter[:, :2] == 0).all()
-    np.testing.assert_array_equal(found.mean[:, 1], 0.1)
-
-
 def test_single_precision_is_read_as_double(monkeypatch):
     X, y, _ = rows_of("plain", np.random.default_rng(1))
     single = X.astype(np.float32)

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
 
 import bayesclf as bc
 from bayesclf.errors import InputError
@@ -12,74 +11,10 @@ from bayesclf.families import Axes, Categorical, Ordinal
 from bayesclf.families.cells_in_a_row import MOST_LEVELS
 from bayesclf.rules import RULES
 
-LABELS = ("no", "maybe", "yes")
 SIZES = pd.CategoricalDtype(["S", "M", "L", "XL"], ordered=True)
 
 
-def axes_of(*sizes):
-    return Axes(LABELS, tuple("uvwxyz"[: len(sizes)]), tuple(tuple(range(size)) for size in sizes))
-
-
-def data(*sizes, n=40, seed=0):
-    """Return level codes that rise with the class, some missing, and labels."""
-    rng = np.random.default_rng(seed)
-    y, size = rng.integers(3, size=n), np.array(sizes)
-    X = np.clip((rng.normal(y[:, None] / 2, 0.6, (n, len(sizes))) * size / 2).round(), 0, size - 1).astype(np.intp)
-    return np.where(rng.random(X.shape) < 0.1, -1, X), y
-
-
-def fitted(*sizes, n=40, seed=0, **options):
-    X, y = data(*sizes, n=n, seed=seed)
-    statistics = Ordinal(**options).statistics(X, y, axes_of(*sizes))
-    return Ordinal(**options).resolve_prior(statistics), statistics
-
-
-def test_evidence_of_two_levels_is_that_of_betas_of_each_class_or_of_all():
-    axes = Axes(("a", "b"), ("u",), ((0, 1),))
-    y, x = np.array([0] * 5 + [1] * 4), np.array([0, 0, 1, 0, 0, 1, 1, 0, 1])
-    statistics = Ordinal(alpha=0.7).statistics(x[:, None], y, axes)
-    prior = Ordinal(alpha=0.7).resolve_prior(statistics)
-
-    def ordered(ones, n):
-        return np.exp(stats.betabinom.logpmf(ones, n, 0.7, 0.7)) / stats.binom.pmf(ones, n, 0.5) / 2**n
-
-    expected = 0.5 * ordered(1, 5) * ordered(3, 4) + 0.5 * ordered(4, 9)
-    assert_allclose(np.exp(prior.log_evidence(statistics)), expected, rtol=1e-12)
-
-
-@pytest.mark.slow
-def test_ranks_of_parameters_among_draws_are_uniform(rng):
-    """Simulation-based calibration: parameters from the prior, rows given them, draws given the rows."""
-    prior, _ = fitted(4, alpha=(0.5, 3.0))
-    y = np.repeat([0, 1, 2], [10, 6, 8])
-    ranks = np.empty((2, 800), dtype=int)
-    for number in range(800):
-        truth = prior.draw(rng, 1)
-        statistics = prior.statistics(prior.sample(truth, y, rng), y, prior.axes)
-        drawn = prior.posterior(statistics).draw(rng, 9)["theta"]
-        ratio = [np.log(theta[:, 0, 1] / theta[:, 1, 1]) for theta in (truth["theta"], drawn)]
-        ranks[:, number] = (drawn[:, 2, 3] < truth["theta"][:, 2, 3]).sum(), (ratio[1] < ratio[0]).sum()
-        ranks[1, number] += rng.integers((ratio[1] == ratio[0]).sum() + 1)  # joined levels have ratios in common
-    for own in ranks:
-        assert stats.chisquare(np.bincount(own, minlength=10)).pvalue > 1e-4
-
-
 # What follows from the model
-
-
-def test_the_order_backwards_is_the_same_order_and_another_one_is_not():
-    X = (np.arange(240) % 6)[:, None]
-    y = np.where(X[:, 0] < 3, np.arange(240) // 6 % 2, 2)  # two runs of three levels each
-    statistics = Ordinal().statistics(X, y, axes_of(6))
-    prior, back = Ordinal().resolve_prior(statistics), 5 - X
-    backwards = prior.statistics(back, y, prior.axes)
-    other = Ordinal().resolve_prior(backwards)
-    assert_allclose(other.log_evidence(backwards), prior.log_evidence(statistics), rtol=1e-12)
-    found = other.posterior(backwards).mean()["theta"][:, :, ::-1]
-    assert_allclose(found, prior.posterior(statistics).mean()["theta"], rtol=1e-10)
-    place = np.array([0, 3, 1, 4, 2, 5])
-    mixed = prior.statistics(place[X], y, prior.axes)
-    assert Ordinal().resolve_prior(mixed).log_evidence(mixed) < prior.log_evidence(statistics) - 1
 
 
 def test_one_class_by_itself_does_not_depend_on_cuts():
@@ -105,14 +40,6 @@ def test_a_rare_level_says_what_its_neighbors_say():
     assert with_order < 0.45 < 0.55 < without
 
 
-def test_a_column_that_says_nothing_of_the_class_is_joined():
-    rng = np.random.default_rng(3)
-    X = pd.DataFrame({"x": rng.choice(4, 2000, p=[0.1, 0.4, 0.3, 0.2])})
-    clf = bc.NaiveBayes({"x": "ordinal"}, random_state=1).fit(X, rng.integers(2, size=2000))
-    probability = clf.predict_proba(pd.DataFrame({"x": range(4)}), rule="predictive")[:, 1]
-    assert np.ptp(probability) < 0.01
-
-
 # Limits
 
 
@@ -127,35 +54,7 @@ def test_one_level_contributes_nothing_and_an_empty_column_is_left_out():
     assert_allclose(clf.model_.blocks[0].family.log_evidence(clf.model_.blocks[0].statistics)[0], 0.0, atol=1e-12)
 
 
-def test_many_rows_have_finite_answers_near_their_shares(rng):
-    theta = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1], [0.25] * 4])
-    y = rng.integers(3, size=300_000)
-    X = (rng.random((len(y), 1)) >= np.cumsum(theta, axis=1)[y][:, :-1]).sum(axis=1)[:, None]
-    statistics = Ordinal().statistics(X, y, axes_of(4))
-    posterior = Ordinal().resolve_prior(statistics).posterior(statistics)
-    assert_allclose(posterior.mean()["theta"][0], theta, atol=0.01)
-    assert np.isfinite(posterior.draw(rng, 10)["theta"]).all()
-
-
 # PyMC
-
-
-@pytest.mark.slow
-def test_nuts_agrees_with_the_posterior_given_the_cuts():
-    X, y = data(5, n=60, seed=2)
-    frame = pd.DataFrame(X, columns=["u"]).astype(object).where(X >= 0, None)
-    nuts = bc.NaiveBayes({"u": Ordinal()}, random_state=1, inference=bc.engines.NUTS(draws=1000, chains=4)).fit(
-        frame, y
-    )
-    block = nuts.model_.blocks[0]
-    family = block.family.posterior(block.statistics)
-    place, begins = family.segments[0].most_probable
-    theta = family.segments[0].cells(place, np.tile(begins, (8000, 1)), np.random.default_rng(0))
-    starts = np.flatnonzero(begins)
-    found = nuts.draws_.parameters["theta"]
-    assert_allclose(found.mean(axis=0), theta.mean(axis=0), atol=0.006)
-    of_runs, expected = (np.add.reduceat(values, starts, axis=2) for values in (found, theta))
-    assert_allclose(of_runs.std(axis=0), expected.std(axis=0), rtol=0.12)
 
 
 # Columns and their order
@@ -298,13 +197,6 @@ def test_missing_as_a_level_is_an_indicator_beside_the_order(table, dtype):
 
     expected = log_odds(ignored, X) + log_odds(shares, X[["size"]].isna().astype(int))
     assert_allclose(log_odds(clf, X), expected, rtol=1e-9)
-
-
-def test_columns_can_be_selected(table):
-    X, y = table
-    X = X.assign(noise=pd.Categorical.from_codes(np.random.default_rng(2).integers(0, 4, 60), dtype=SIZES))
-    clf = bc.NaiveBayes({("size", "noise"): Ordinal()}, select=True, random_state=1).fit(X, y)
-    assert clf.inclusion_["size"] > 0.9 > 0.6 > clf.inclusion_["noise"]
 
 
 def test_log_odds_are_linear_in_the_levels(table):

@@ -13,88 +13,8 @@ from scipy.special import gammaln
 
 
 @dataclass(frozen=True, eq=False)
-class CategoricalCase(Case):
-    """Level codes; a point is θ."""
-
-    absent = -1
-
-    @property
-    def spaces(self):
-        return {"theta": ("simplex", (1, 3, self.slices()[-1].stop))}
-
-    def rows(self, rng, y, missing=MISSING_SHARE):
-        X = np.stack([rng.integers(size, size=len(y)) for size in self.axes.sizes], axis=1)
-        X[rng.random(X.shape) < missing] = -1
-        return X
-
-    def slices(self):
-        ends = np.cumsum(self.axes.sizes)
-        return [slice(end - size, end) for end, size in zip(ends, self.axes.sizes, strict=True)]
-
-    def row_log_density(self, X, y, parameters):
-        theta = parameters["theta"][0]
-        return np.array(
-            [
-                sum(np.log(theta[k, cells][x]) for x, cells in zip(row, self.slices(), strict=True) if x >= 0)
-                for row, k in zip(X, y, strict=True)
-            ],
-            dtype=float,
-        )
-
-    def log_prior(self, family, parameters):
-        log_theta = np.log(parameters["theta"][0])
-        return sum(
-            gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta[k, cells]
-            for k in range(3)
-            for cells in self.slices()
-            for alpha in [family.alpha[k, cells]]
-        )
-
-    def marginals(self, family):
-        """Return the distribution of each parameter under hyperparameters: a Beta for each cell."""
-        total = np.hstack(
-            [np.repeat(family.alpha[:, s].sum(axis=1, keepdims=True), s.stop - s.start, 1) for s in self.slices()]
-        )
-        return {"theta": stats.beta(family.alpha, total - family.alpha)}
-
-    def to_pymc(self, parameters):
-        by_size = {}
-        for size, cells in zip(self.axes.sizes, self.slices(), strict=True):
-            by_size.setdefault(f"theta_of_{size}", []).append(parameters["theta"][:, :, cells])
-        return {name: np.stack(parts, axis=2) for name, parts in by_size.items()}
-
-    def cell_grid(self, feature):
-        """Return all values of a cell, with the weights that make a sum over them the integral."""
-        size = self.axes.sizes[feature]
-        return np.arange(size), np.ones(size)
-
-    def naive_mle(self, X, y):
-        """Return Mitchell's eq 6, a fraction of counts for each class, feature and level."""
-        theta = [
-            [
-                np.sum((X[:, j] == level) & (y == k)) / np.sum((X[:, j] >= 0) & (y == k))
-                for j, size in enumerate(self.axes.sizes)
-                for level in range(size)
-            ]
-            for k in range(3)
-        ]
-        return {"theta": np.array(theta)[None]}
-
-
-@dataclass(frozen=True, eq=False)
-class OrdinalCase(CategoricalCase):
-    """Levels in an order that the classes follow; a point is the probabilities of the levels."""
-
-    def rows(self, rng, y, missing=MISSING_SHARE):
-        sizes = np.array(self.axes.sizes)
-        X = np.clip((rng.normal(y[:, None] / 2, 0.7, (len(y), 3)) * sizes / 2).round(), 0, sizes - 1).astype(np.intp)
-        X[rng.random(X.shape) < missing] = -1
-        return X
-
-
-@dataclass(frozen=True, eq=False)
-class TablesCase(CategoricalCase):
-    """Level codes, none missing, as these couple the tables; a point is θ.
+class TablesCase(Case):
+    """Level codes, none missing where a table has several features, as these couple the tables; a point is θ.
 
     Attributes
     ----------
@@ -102,10 +22,20 @@ class TablesCase(CategoricalCase):
         Positions of the features (given, of) of each table.
     """
 
-    tables: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+    tables: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (((), (0,)), ((), (1,)), ((), (2,)))
 
-    def rows(self, rng, y, missing=0.0):
-        return super().rows(rng, y, missing)
+    absent = -1
+
+    @property
+    def spaces(self):
+        return {"theta": ("simplex", (1, 3, self.slices()[-1].stop))}
+
+    def rows(self, rng, y, missing=None):
+        X = np.stack([rng.integers(size, size=len(y)) for size in self.axes.sizes], axis=1)
+        if missing is None:
+            missing = MISSING_SHARE if all(len((*given, *of)) == 1 for given, of in self.tables) else 0.0
+        X[rng.random(X.shape) < missing] = -1
+        return X
 
     def combinations(self, features):
         return list(itertools.product(*(range(self.axes.sizes[j]) for j in features)))
@@ -133,21 +63,66 @@ class TablesCase(CategoricalCase):
         )
 
     def row_log_density(self, X, y, parameters):
-        return np.array([np.log(self.density(row, k, parameters)) for row, k in zip(X, y, strict=True)])
+        return np.array([np.log(self.density(row, k, parameters)) for row, k in zip(X, y, strict=True)], dtype=float)
+
+    def log_prior(self, family, parameters):
+        log_theta = np.log(parameters["theta"][0])
+        return sum(
+            gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta[k, cells]
+            for k in range(3)
+            for cells in self.slices()
+            for alpha in [family.alpha[k, cells]]
+        )
+
+    def marginals(self, family):
+        """Return the distribution of each parameter under hyperparameters: a Beta for each cell."""
+        total = np.hstack(
+            [np.repeat(family.alpha[:, s].sum(axis=1, keepdims=True), s.stop - s.start, 1) for s in self.slices()]
+        )
+        return {"theta": stats.beta(family.alpha, total - family.alpha)}
 
     def to_pymc(self, parameters):
         return {own.name: own.of(parameters) for own in self.prior.page_variables("")} or dict(parameters)
 
-    def naive_mle(self, X, y):
-        def rows(k, features, values):
-            return np.sum((y == k) & (X[:, features] == values).all(axis=1))
+    def cell_grid(self, feature):
+        """Return all values of a cell, with the weights that make a sum over them the integral."""
+        size = self.axes.sizes[feature]
+        return np.arange(size), np.ones(size)
 
-        theta = [[rows(k, on, at) / rows(k, given, u) for on, at, given, u in self.cells()] for k in range(3)]
+    def naive_mle(self, X, y):
+        """Return fractions of counts for each class, table and cell: Mitchell's eq 6."""
+
+        def rows(k, on, features, values):
+            return np.sum((y == k) & (X[:, on] >= 0).all(axis=1) & (X[:, features] == values).all(axis=1))
+
+        theta = [[rows(k, on, on, at) / rows(k, on, given, u) for on, at, given, u in self.cells()] for k in range(3)]
         return {"theta": np.array(theta)[None]}
 
 
 @dataclass(frozen=True, eq=False)
-class TreesCase(CategoricalCase):
+class CategoricalCase(TablesCase):
+    """Level codes, some missing, each feature a table of its own."""
+
+    def to_pymc(self, parameters):
+        by_size = {}
+        for size, cells in zip(self.axes.sizes, self.slices(), strict=True):
+            by_size.setdefault(f"theta_of_{size}", []).append(parameters["theta"][:, :, cells])
+        return {name: np.stack(parts, axis=2) for name, parts in by_size.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class OrdinalCase(TablesCase):
+    """Levels in an order that the classes follow; a point is the probabilities of the levels."""
+
+    def rows(self, rng, y, missing=MISSING_SHARE):
+        sizes = np.array(self.axes.sizes)
+        X = np.clip((rng.normal(y[:, None] / 2, 0.7, (len(y), 3)) * sizes / 2).round(), 0, sizes - 1).astype(np.intp)
+        X[rng.random(X.shape) < missing] = -1
+        return X
+
+
+@dataclass(frozen=True, eq=False)
+class TreesCase(TablesCase):
     """Level codes, none missing; a point is a tree and θ."""
 
     def rows(self, rng, y, missing=0.0):

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from helpers.case import MISSING_SHARE, Case, tangent_grid
+from helpers.case import MISSING_SHARE, tangent_grid
+from helpers.discrete_cases import TablesCase
 from scipy import stats
 from scipy.special import gammaln
 
 
 @dataclass(frozen=True, eq=False)
-class MixedCase(Case):
+class MixedCase(TablesCase):
     """Codes and numbers in one block; a point is (θ, β, σ²).
 
     Attributes
     ----------
-    tables
-        The categories that each table is (given, of), as positions among the features.
     lines
         The number, its parents among the categories and those among the numbers, parents first.
     """
 
-    tables: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
-    lines: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]
+    lines: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...] = ()
+
+    absent = np.nan
 
     def data(self, seed=0, n=60):
         """Return rows with missing cells of "v", on which nothing depends, and enough of each configuration."""
@@ -44,40 +43,25 @@ class MixedCase(Case):
         X[rng.random(len(y)) < missing, 1] = np.nan
         return X
 
-    def values(self, features):
-        return list(itertools.product(*(range(self.axes.sizes[j]) for j in features)))
-
-    def widths(self):
-        """Return the cells of each simplex, and the number of terms of each regression."""
-        simplexes = [len(self.values(of)) for given, of in self.tables for _ in self.values(given)]
-        return simplexes, [1 + len(on) for _, given, on in self.lines for _ in self.values(given)]
+    def terms(self):
+        """Return the number of terms of each regression."""
+        return [1 + len(on) for _, given, on in self.lines for _ in self.combinations(given)]
 
     @property
     def spaces(self):
-        simplexes, terms = self.widths()
-        shapes = {"theta": sum(simplexes), "beta": sum(terms), "sigma2": len(terms)}
-        spaces = {"theta": "simplex", "beta": "real", "sigma2": "log"}
-        return {name: (spaces[name], (1, 3, size)) for name, size in shapes.items()}
-
-    def slices(self):
-        widths = self.widths()[0]
-        return [slice(end - width, end) for end, width in zip(np.cumsum(widths), widths, strict=True)]
+        terms = self.terms()
+        return super().spaces | {"beta": ("real", (1, 3, sum(terms))), "sigma2": ("log", (1, 3, len(terms)))}
 
     def of_class(self, k, parameters):
         """Yield each combination of all categories with its probability, and the mean and covariance of numbers."""
         theta, beta, sigma2 = (parameters[name][0, k] for name in ("theta", "beta", "sigma2"))
-        for values in self.values(self.categories):
-            code = dict(zip(self.categories, values, strict=True))
-            probability, cell = 1.0, 0
-            for given, of in self.tables:
-                for u in self.values(given):
-                    for x in self.values(of):
-                        if all(code[j] == value for j, value in zip((*given, *of), (*u, *x), strict=True)):
-                            probability *= theta[cell]
-                        cell += 1
+        for values in self.combinations(self.categories):
+            code, cells = dict(zip(self.categories, values, strict=True)), self.cells()
+            own = [p for p, (on, at, _, _) in zip(theta, cells, strict=True) if tuple(code[j] for j in on) == at]
+            probability = np.prod(own)
             mean, covariance, term, line = np.zeros(3), np.zeros((3, 3)), 0, 0
             for of, given, on in self.lines:
-                for u in self.values(given):
+                for u in self.combinations(given):
                     if all(code[j] == value for j, value in zip(given, u, strict=True)):
                         own = beta[term : term + 1 + len(on)]
                         mean[of] = own[0] + own[1:] @ mean[list(on)]
@@ -127,13 +111,7 @@ class MixedCase(Case):
                 line += 1
 
     def log_prior(self, family, parameters):
-        total, cell = 0.0, 0
-        for width in self.widths()[0]:
-            for k in range(3):
-                alpha = family.alpha[k, cell : cell + width]
-                log_theta = np.log(parameters["theta"][0, k, cell : cell + width])
-                total += gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta
-            cell += width
+        total = super().log_prior(family, parameters)
         for terms, line, k, m, precision, a, b in self.parts(family):
             sigma2, beta = parameters["sigma2"][0, k, line], parameters["beta"][0, k, terms]
             # The formulas themselves: SciPy's checks would take most of the time of a search for the mode.
@@ -144,32 +122,20 @@ class MixedCase(Case):
 
     def marginals(self, family):
         """Return the distribution of each parameter: a Beta, Student's t of a coefficient, an inverse gamma."""
-        total = np.concatenate(
-            [
-                np.repeat(part.sum(axis=1, keepdims=True), part.shape[1], 1)
-                for part in np.split(family.alpha, np.cumsum(self.widths()[0])[:-1], axis=1)
-            ],
-            axis=1,
-        )
-        terms = self.widths()[1]
+        terms = self.terms()
         location, scale, freedom = np.empty((3, 3, sum(terms)))
         shape, rate = np.empty((2, 3, len(terms)))
         for own, line, k, m, precision, a, b in self.parts(family):
             location[k, own], freedom[k, own] = m, 2 * a
             scale[k, own] = np.sqrt(b / a * np.diag(np.linalg.inv(precision)))
             shape[k, line], rate[k, line] = a, b
-        return {
-            "theta": stats.beta(family.alpha, total - family.alpha),
+        return super().marginals(family) | {
             "beta": stats.t(freedom, loc=location, scale=scale),
             "sigma2": stats.invgamma(shape, scale=rate),
         }
 
-    def to_pymc(self, parameters):
-        return {own.name: own.of(parameters) for own in self.prior.page_variables("")} or dict(parameters)
-
     def cell_grid(self, feature):
-        size = self.axes.sizes[feature]
-        return (np.arange(size), np.ones(size)) if size else tangent_grid()
+        return super().cell_grid(feature) if self.axes.sizes[feature] else tangent_grid()
 
     def naive_mle(self, X, y):
         """Return fractions of counts, and NumPy's least squares of each class and configuration."""
@@ -178,25 +144,11 @@ class MixedCase(Case):
             of_class = []
             for of, given, on in self.lines:
                 there = (y == k) & ~np.isnan(X[:, [of, *given, *on]]).any(axis=1)
-                for u in self.values(given):
+                for u in self.combinations(given):
                     own = X[there & (X[:, list(given)] == u).all(axis=1)]
                     z = np.column_stack([np.ones(len(own)), own[:, list(on)]])
                     fit = np.linalg.lstsq(z, own[:, of])[0]
                     of_class.append((fit, np.mean((own[:, of] - z @ fit) ** 2)))
             beta.append(np.concatenate([fit for fit, _ in of_class]))
             sigma2.append([square for _, square in of_class])
-        theta = [
-            [
-                share(X[y == k], (*given, *of), (*u, *x)) / share(X[y == k], given, u)
-                for given, of in self.tables
-                for u in self.values(given)
-                for x in self.values(of)
-            ]
-            for k in range(3)
-        ]
-        return {"theta": np.array(theta)[None], "beta": np.array(beta)[None], "sigma2": np.array(sigma2)[None]}
-
-
-def share(X, features, values):
-    """Return the share of rows with these values."""
-    return np.mean((X[:, list(features)] == np.array(values)).all(axis=1))
+        return super().naive_mle(X, y) | {"beta": np.array(beta)[None], "sigma2": np.array(sigma2)[None]}

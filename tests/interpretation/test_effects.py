@@ -55,6 +55,9 @@ def test_what_has_no_effect_is_refused():
         clf.effects(X, "petal")
     with pytest.raises(InputError, match="needs two values to compare"):
         clf.effects(X, X.columns[0], values=[1.0])
+    nb = bc.NaiveBayes(inference="map").fit(pd.DataFrame({"wind": ["weak", "strong"] * 5}), [0, 1] * 5)
+    with pytest.raises(InputError, match=r"levels that the training rows lack: 'wek' \(did you mean 'weak'\?\)"):
+        nb.effects(pd.DataFrame({"wind": ["weak"]}), "wind", values=["strong", "wek"])
     texts = pd.DataFrame({"text": ["one two", "two three", "three four", "one four"]})
     with pytest.raises(Refused, match="not of words or counts"):
         bc.TextNB().fit(texts, [0, 1, 0, 1]).effects(texts, "text")

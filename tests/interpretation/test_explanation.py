@@ -8,10 +8,10 @@ from scipy import sparse
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
+from bayesclf.families import LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.terms import Pair
 from bayesclf.interpretation.explanation import log_odds as terms_of
-from bayesclf.posterior import answers
+from bayesclf.posterior import averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 
 # how good the draws are does not matter here: each has its own log-odds
@@ -77,19 +77,6 @@ def differences(clf, X, pair):
     scores = clf.hypotheses("posterior").log_scores(clf.rows(X))
     rows = np.arange(scores.shape[1])
     return scores[:, rows, pair.outcome] - scores[:, rows, pair.against]
-
-
-@pytest.fixture(scope="module")
-def rows(mixed_table):
-    X, y = mixed_table
-    X = X[NUMBERS + WORDS].dropna()
-    return X, y[X.index]
-
-
-@pytest.fixture(scope="module")
-def fitted(rows):
-    nb = bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature"), tuple(WORDS): Categorical()}, **EXACT).fit(*rows)
-    return nb, bc.LogisticRegression(**LAPLACE).fit(*rows)
 
 
 class TestTerms:
@@ -191,12 +178,6 @@ class TestExplain:
         np.testing.assert_allclose(other_way.rows["log_odds"], -clf.explain(X).rows["log_odds"])
         assert set(clf.explain(X, against="well").rows["outcome"]) == {"ill"}
 
-    def test_the_rule_is_the_classifiers_own(self, fits, table):
-        clf, X = fits("gnb", 2)
-        assert clf.explain(X).rule == "bayes-optimal"
-        point = bc.GaussianNB(inference="mle").fit(X, table[1])
-        assert point.explain(X).rule == "mle"
-
     def test_a_cell_stands_next_to_its_contribution_and_a_missing_one_contributes_nothing(self, fits):
         clf, X = fits("mixed")
         terms = clf.explain(X).table
@@ -224,15 +205,11 @@ class TestExplain:
         first = terms[terms["feature"] == "visits, calls"].iloc[0]
         assert first["value"] == f"{X['visits'].iloc[0]:.4g}, {X['calls'].iloc[0]:.4g}"
 
-    def test_a_table_without_a_useful_column_has_the_class_prior_only(self, fits):
-        clf, X = fits("no column is used")
-        assert set(clf.explain(X).table["feature"]) == {"(class prior)"}
-
     def test_blocks_of_rows_change_nothing(self, fits, monkeypatch):
         clf, X = fits("mixed")
         whole = clf.explain(X)
-        monkeypatch.setattr(answers, "BLOCK_BYTES", 8 * 60 * 4 * 7)
-        monkeypatch.setattr(answers, "LEAST_ROWS", 1)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 8 * 60 * 4 * 7)
+        monkeypatch.setattr(averaging, "LEAST_ROWS", 1)
         parts = clf.explain(X)
         pd.testing.assert_frame_equal(whole.table, parts.table)
         pd.testing.assert_frame_equal(whole.rows, parts.rows)
@@ -253,10 +230,6 @@ class TestExplain:
             found.of(90)
         with pytest.raises(InputError, match="row must be between 0 and 89, not 'a'"):
             found.of("a")
-
-    def test_labels_that_are_numbers_stay_as_they_are(self):
-        clf = bc.GaussianNB(inference="map").fit([[1.0], [1.5], [3.0], [3.5]], [0, 0, 1, 1])
-        assert clf.explain([[2.0]]).of(0)["feature"].iloc[-1] == "log-odds of 1 against 0"
 
     @pytest.mark.parametrize(
         ("arguments", "error", "message"),

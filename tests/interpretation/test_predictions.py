@@ -7,7 +7,6 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
-from bayesclf.errors import InputError
 
 COLUMNS = ["age", "ward"]
 
@@ -96,10 +95,3 @@ def test_a_table_of_another_library_gives_one_of_that_library(clf, convert, mixe
     pd.testing.assert_frame_equal(table.to_pandas(), expected, check_dtype=False)
     assert list(clf.fit(convert(X), y).feature_names_in_) == COLUMNS
     np.testing.assert_array_equal(clf.predict_proba(X), expected.filter(regex=r"^P\("))
-
-
-@pytest.mark.parametrize("part", ["interval", "sets"])
-def test_a_part_that_is_not_a_probability(fitted, part):
-    clf, X = fitted
-    with pytest.raises(InputError, match=f"{part} must be a number between 0 and 1, not 2"):
-        clf.predict_frame(X, **{part: 2})

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from helpers.cases import CASES, EVERY, MIXED
 from helpers.families import MAIN_SUITE, ids
-from helpers.suites import mainly, mostly_slow
+from helpers.suites import mostly_slow
 from scipy import stats
 from sklearn.datasets import load_iris
 
@@ -16,7 +16,7 @@ import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import Refused
 from bayesclf.families.categorical import SimplexFamily
-from bayesclf.interpretation.summary import INTERCEPT, priors_of, together
+from bayesclf.interpretation.summary import priors_of
 
 COLUMNS = ["age", "dose", "ward"]
 
@@ -69,15 +69,6 @@ def test_an_odds_ratio_is_what_one_unit_more_multiplies_the_odds_by(mixed_table)
     assert np.prod(levels) == pytest.approx(1)
 
 
-def test_lines_are_classes_by_columns_and_attributes_say_what_of(drawn):
-    table = drawn.summary()
-    assert table.index.names == ["outcome", "feature"]
-    names = [INTERCEPT, *drawn.model_.design.names]
-    assert table.index.tolist() == [(outcome, name) for outcome in ("ill", "mild") for name in names]
-    about = {"classifier": "LogisticRegression", "engine": "Laplace", "ci_prob": 0.89, "reference": "well"}
-    assert table.attrs == about
-
-
 def test_a_point_fit_has_no_intervals(mixed_table):
     X, y = mixed_table
     clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X[COLUMNS], y)
@@ -105,17 +96,12 @@ def test_odds_of_a_generative_classifier_are_the_implied_ones(mixed_table):
     [
         (bc.NaiveBayes(inference=Exact(draws=50)), ["age", "ward"]),
         (bc.GaussianDiscriminantAnalysis(inference=Exact(draws=50)), ["visits", "calls"]),
-        pytest.param(
-            bc.GaussianNB("shared", inference=bc.engines.NUTS(draws=100, tune=200, chains=2)),
-            ["visits"],
-            marks=pytest.mark.slow,
-        ),
         (
             bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.NUTS(draws=100, tune=100, chains=2)),
             ["age", "visits"],
         ),
     ],
-    ids=["nb", "gda", "gnb by nuts", "lr by nuts"],
+    ids=["nb", "gda", "lr by nuts"],
 )
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_parameters_are_those_that_arviz_prints(clf, columns, mixed_table):
@@ -138,27 +124,6 @@ def test_parameters_are_those_that_arviz_prints(clf, columns, mixed_table):
     for name, line in expected.iterrows():
         for column, theirs in names.items():
             assert own[name][column] == pytest.approx(float(line[theirs]), rel=1e-6), (name, column)
-
-
-def test_draws_that_are_not_held_are_named(monkeypatch):
-    monkeypatch.setattr("bayesclf.posterior.hypotheses.POSTERIOR_BYTES", 100)
-    X = pd.DataFrame({"message": ["buy now", "see you", "buy it", "you too"] * 5})
-    table = bc.TextNB(random_state=1).fit(X, ["spam", "ham", "spam", "ham"] * 5).summary()
-    assert "too large" in table.attrs["not_held"]
-    assert set(table.index.get_level_values("parameter")) == {"pi"}
-
-
-@pytest.mark.usefixtures("unwritten_figures")
-@pytest.mark.parametrize("structure", mainly(["all-trees", "all-forests"], "all-trees"))
-def test_trees_of_one_column_have_no_edge_to_summarize(structure, tmp_path):
-    X, y = pd.DataFrame({"wind": list("xyxyxxyyxyxyyyxx")}), np.arange(16) % 2
-    clf = bc.BayesNetClassifier(structure=structure, random_state=3).fit(X, y)
-    assert clf.posterior_draws()["tree"].size == 0
-    lines = clf.summary()
-    assert {name for name, *_ in lines.index} == {"pi", "theta"}
-    assert not clf.diagnose(X, y).issues
-    clf.report(tmp_path / "report.html", X, y)
-    assert "wind" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("unwritten_figures")
@@ -293,14 +258,6 @@ def test_the_prior_of_logistic_regression_is_that_of_its_settings():
     assert table["intercept", ""] == "flat"
 
 
-def test_the_number_of_columns_that_share_a_line_is_said():
-    X = pd.DataFrame(np.random.default_rng(0).integers(2, size=(30, 9)), columns=list("abcdefghi"))
-    clf = bc.BernoulliNB(alpha=2.0).fit(X, X["a"])
-    assert len(clf.prior_summary()) == 10
-    line = together(priors_of(clf).lines)[1]
-    assert (line.feature, line.prior) == ("a, b, c, d, e, f, … (9 in all)", "Beta(2, 2)")
-
-
 def test_blocks_of_one_family_keep_the_names_of_their_parameters():
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = bc.NaiveBayes(dict.fromkeys(X, "gamma")).fit(X, y)
@@ -325,33 +282,6 @@ def test_columns_that_are_not_selected_have_a_prior_too():
     pooled = table[table["prior"].str.endswith("where included is 0")]
     assert set(pooled["parameter"]) == {"mu", "sigma2"}
     assert any("included is 0" in sentence for sentence in table.attrs["model"])
-
-
-@pytest.mark.parametrize(
-    "clf",
-    [
-        bc.GaussianNB(),
-        bc.NaiveBayes(dict.fromkeys(load_iris(as_frame=True).data, "gamma")),
-        bc.CategoricalNB(alpha=1.5),
-    ],
-)
-def test_words_are_made_of_the_numbers_that_the_form_names(clf):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    stated = priors_of(clf.fit(1 + X.round().astype(int), y))
-    for line in stated.lines:
-        assert set(re.findall(r"{(\w+)}", line.form)) == set(line.numbers)
-        assert line.numbers
-    assert list(stated.table["prior"]) == [line.prior for line in stated.lines]
-    assert len({line.form for line in stated.lines}) < len({line.prior for line in stated.lines})
-
-
-def test_numbers_are_not_rounded():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    lines = {(line.parameter, line.feature): line for line in priors_of(bc.GaussianNB().fit(X, y)).lines}
-    for name in X:
-        line = lines["mu", name]
-        assert line.numbers["m"] == pytest.approx(X[name].mean(), rel=1e-12)
-        assert line.prior == f"Normal({X[name].mean():.4g}, sigma2/1)"
 
 
 def test_known_class_probabilities_keep_their_numbers():

@@ -9,7 +9,7 @@ from scipy.stats import entropy, multinomial, norm
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.leave_one_out import left_out
-from bayesclf.models.tempered import LeftOut, alone
+from bayesclf.models.tempered import LeftOut
 from bayesclf.posterior.hypotheses import TemperedPosterior
 
 
@@ -37,18 +37,6 @@ def explicit(**more):
 def by_column(**more):
     """Return a classifier of which each column has a weight of its own."""
     return bc.NaiveBayes(families="gaussian", temper="column", random_state=1, **more)
-
-
-def test_a_block_of_trees_says_nothing_where_another_column_is_alone():
-    X, y = table(60)
-    X[::5, :2] = np.nan
-    blocks = {("x0", "x1"): "every-tree-of-cells"}
-    clf = bc.NaiveBayes(blocks=blocks, temper="column", missing="level", random_state=1).fit(X, y)
-    _, rest = clf.model_.blocks
-    of_rest = alone(clf.model_, clf.encode(clf.frame(X)))[-1]
-    own = clf.hypotheses("posterior").take(np.arange(3))
-    expected = own.log_class_prior()[:, None] + rest.family.log_density(of_rest.parts[1], rest.own(own.parameters))
-    np.testing.assert_allclose(own.log_scores(of_rest), expected)
 
 
 def test_with_columns_the_log_posterior_is_the_pages():
@@ -125,21 +113,6 @@ def test_draws_have_the_moments_of_a_grid():
         assert abs(values.mean() - mean) < 4 * sd / np.sqrt(count)
         assert values.std() == pytest.approx(sd, rel=0.2)
     assert drawn.attrs["pareto_k"] < 0.5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("clf", [explicit(), by_column()], ids=["all", "column"])
-def test_nuts_on_the_page_agrees(clf):
-    import pymc as pm
-
-    clf.fit(*table(60))
-    with clf.left_out_.page():
-        tree = pm.sample(1000, tune=500, chains=2, cores=1, random_seed=1, progressbar=False)
-    for name in clf.temper_:
-        found, own = (draws if name == "b" else np.log(draws) for draws in (tree["posterior"][name], clf.temper_[name]))
-        error = own.std(("chain", "draw")) / np.sqrt(own.sizes["draw"] / 2)
-        assert (abs(found.mean(("chain", "draw")) - own.mean(("chain", "draw"))) < 5 * error).all()
-        assert (abs(found.std(("chain", "draw")) / own.std(("chain", "draw")) - 1) < 0.2).all()
 
 
 def test_predictions_average_the_draws():
@@ -276,19 +249,3 @@ def test_intervals_follow_the_rule_of_the_classifier():
         clf = bc.NaiveBayes(rule=rule, random_state=1).fit(X, y)
         np.testing.assert_array_equal(clf.predict_interval(X[:3]), clf.predict_interval(X[:3], rule=expected))
         np.testing.assert_array_equal(clf.uncertainty(X[:3]).total, clf.uncertainty(X[:3], rule=expected).total)
-
-
-@pytest.mark.slow
-def test_where_the_model_holds_t_covers_one_and_costs_no_log_loss():
-    covered, lost = [], []
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        theta, y = rng.beta(2, 2, size=(2, 6)), rng.integers(2, size=3000)
-        X = (rng.random((3000, 6)) < theta[y]).astype(float)
-        clf = bc.BernoulliNB(2.0, random_state=1).fit(X[:1000], y[:1000])
-        low, high = np.quantile(clf.temper_["T"], [0.055, 0.945])
-        covered.append(low < 1 < high)
-        log_proba = [clf.predict_log_proba(X[1000:], rule=rule) for rule in ("bayes-optimal", "tempered")]
-        lost.append(np.subtract(*log_proba)[np.arange(2000), y[1000:]].mean())
-    assert np.mean(covered) >= 0.85
-    assert np.mean(lost) <= 0.002

@@ -35,14 +35,3 @@ def test_a_column_that_is_no_number_is_refused(play_tennis):
     with pytest.raises(InputError, match="feature must be a column of numbers, not 'outlook'"):
         plots.rules_along(clf, X, play_tennis.y, "outlook")
     assert len(plots.rules_along(clf, X, play_tennis.y, rules=["map"]).axes[0].lines) == 1
-
-
-def test_an_array_gives_the_lines_and_the_effects_of_its_table():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    plain = bc.GaussianNB(random_state=1).fit(X.to_numpy(), y)
-    named = bc.GaussianNB(random_state=1).fit(X.set_axis(["x0", "x1", "x2", "x3"], axis=1), y)
-    pairs = (plain, X.to_numpy()), (named, X.set_axis(["x0", "x1", "x2", "x3"], axis=1))
-    one, other = (plots.rules_along(clf, rows, y, "x2", outcome=1).axes[0].lines[-1] for clf, rows in pairs)
-    np.testing.assert_array_equal(one.get_ydata(), other.get_ydata())
-    first, second = (clf.effects(rows, "x2") for clf, rows in pairs)
-    assert first.equals(second)

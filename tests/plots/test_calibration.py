@@ -15,7 +15,6 @@ from bayesclf import plots
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError
-from bayesclf.evaluation import comparison as comparison_module
 from bayesclf.plots import calibration, style
 
 
@@ -36,27 +35,6 @@ def test_the_curve_is_the_isotonic_regression_of_being_right():
     other = IsotonicRegression().fit(confidence, log_proba.argmax(axis=1) == y)
     np.testing.assert_allclose(curve.accuracy, other.predict(curve.confidence))
     assert curve.count.sum() == 90
-
-
-@pytest.mark.slow
-def test_the_band_holds_calibrated_probabilities_as_often_as_it_says_and_no_flatter_ones():
-    inside, flat = [], []
-    for seed in range(80):
-        for found, temperature in ((inside, 1.0), (flat, 0.1)):
-            curve = calibration.reliability_curve(*answers(400, 2, seed, temperature), seed)
-            at = int(np.searchsorted(curve.places, 0.9))
-            share = np.interp(curve.places[at], curve.confidence, curve.accuracy)
-            found.append(curve.low[at] <= share <= curve.high[at])
-    assert np.mean(inside) == pytest.approx(CI_PROB, abs=3.5 * np.sqrt(CI_PROB * (1 - CI_PROB) / 80))
-    assert np.mean(flat) < 0.2
-
-
-def test_answers_that_stand_twice_count_once():
-    log_proba, y = answers(60, 3, 2)
-    once = calibration.reliability_curve(log_proba, y, 5)
-    twice = calibration.reliability_curve(np.tile(log_proba, (2, 1)), np.tile(y, 2), 5, repeats=2)
-    for part in ("accuracy", "low", "high"):
-        np.testing.assert_allclose(getattr(once, part), getattr(twice, part))
 
 
 @pytest.mark.parametrize("rows", [1, 12])
@@ -99,20 +77,6 @@ def test_repeats_are_told(two_classes):
     assert curve.count.sum() == 240
 
 
-def test_several_rules_share_given_axes_without_bands(comparison):
-    ax = style.axes(None, (4, 4))[1]
-    plots.reliability(comparison, "nb", ax=ax)
-    assert len([line for line in ax.lines if line.get_label().startswith(comparison.rules_of("nb"))]) == 7
-    assert not ax.collections
-    plots.reliability(comparison, "nb", rules=["map"], ax=ax)
-    assert len(ax.collections) == 1
-
-
-def drawn_by(log_proba, rng):
-    """Return label codes drawn from probabilities (row, outcome)."""
-    return (rng.random((len(log_proba), 1)) > np.exp(log_proba).cumsum(axis=1)).sum(axis=1)
-
-
 def test_the_curve_and_the_band_are_those_of_arviz():
     """ArviZ takes draws of labels; those here have probabilities as their exact means."""
     rng = np.random.default_rng(0)
@@ -141,6 +105,16 @@ def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
     np.testing.assert_allclose(drawn.get_ydata(), curve.accuracy)
     with pytest.raises(InputError):
         clf.plot_reliability(X[1::2], y[::3])
+
+
+def test_drawing_on_given_axes(comparison):
+    figure = Figure()
+    ax = figure.subplots()
+    for drawn in (
+        plots.reliability(comparison, "nb", rules=["map"], ax=ax),
+        plots.rule_scores(comparison, ax=ax),
+    ):
+        assert drawn is figure
 
 
 def test_lines_of_thresholds_are_the_curve(comparison):
@@ -174,34 +148,3 @@ def test_thresholds_on_the_risk_of_a_class(two_classes):
     np.testing.assert_allclose(line(right, "map"), table[["threshold", "net_benefit"]])
     np.testing.assert_allclose(right.lines[1].get_xydata(), table[["threshold", "net_benefit_all"]])
     assert "risk of <yes> from which one acts" in texts(figure)
-
-
-def test_a_comparison_plots_itself(comparison):
-    for figure, title in (
-        (comparison.plot_thresholds("nb"), "nb: what passes a threshold"),
-        (comparison.plot_reliability("nb", rules=["map"]), "nb: reliability (calibration error)"),
-        (comparison.plot_scores("brier"), "nb"),
-    ):
-        assert title in texts(figure)
-
-
-def test_every_rule_of_a_comparison_has_its_look_in_all_figures(comparison):
-    ax = plots.threshold_curve(comparison, "nb").axes[0]
-    looks = {line.get_label(): line.get_color() for line in ax.lines}
-    assert looks == {rule: style.RULE_STYLE[rule].color for rule in comparison.rules_of("nb")}
-
-
-def test_no_rule_that_could_answer(comparison):
-    silent = replace(comparison, answers={("nb", "map"): comparison_module.Answers((), "no")})
-    with pytest.raises(InputError, match="no answers under any rule"):
-        plots.reliability(silent, "nb")
-
-
-def test_drawing_on_given_axes(comparison):
-    figure = Figure()
-    ax = figure.subplots()
-    for drawn in (
-        plots.reliability(comparison, "nb", rules=["map"], ax=ax),
-        plots.rule_scores(comparison, ax=ax),
-    ):
-        assert drawn is figure

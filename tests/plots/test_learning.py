@@ -47,16 +47,6 @@ def test_rules_keep_their_look_and_models_get_lines():
     assert len({line.get_color() for line in models}) == 2
 
 
-def test_the_axis_of_rows_is_logarithmic_and_its_numbers_plain():
-    figure = plots.learning_curve(curves(["nb"], ["map"]))
-    assert figure.axes[0].get_xscale() == "log"
-    assert {"10", "100"} <= set(texts(figure))
-
-
-def test_one_size_is_a_point():
-    assert plots.learning_curve(curves(["nb"], ["map"], sizes=(7,))).axes[0].lines[0].get_marker() == "o"
-
-
 @pytest.mark.parametrize("sizes", [(4, 1000), (4, 750), (9, 234), (20, 100_000)])
 def test_curves_of_hostile_names_and_numbers_of_rows_are_named_in_plain(sizes):
     figure = plots.learning_curve(curves(HOSTILE, ["map", "mle"], sizes))

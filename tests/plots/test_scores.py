@@ -1,7 +1,5 @@
 """Figures: what they show equals what the comparison says, and hostile names stay names."""
 
-import inspect
-
 import numpy as np
 import pytest
 from helpers.drawn import texts
@@ -47,13 +45,6 @@ def test_infinite_log_loss_stands_at_the_margin(comparison):
     assert "3 rows" in words
 
 
-def test_a_wide_range_gets_a_logarithmic_axis(comparison):
-    table = comparison.table
-    table.loc[0, "log_loss"] = 13.7
-    assert draw(table, "log_loss").axes[0].get_xscale() == "log"
-    assert draw(table, "accuracy").axes[0].get_xscale() == "linear"
-
-
 @pytest.mark.parametrize(
     ("draw_it", "sentence"),
     [
@@ -65,14 +56,3 @@ def test_a_wide_range_gets_a_logarithmic_axis(comparison):
 def test_what_does_not_exist_is_named(comparison, draw_it, sentence):
     with pytest.raises(InputError, match=sentence):
         draw_it(comparison)
-
-
-@pytest.mark.parametrize("name", sorted(set(plots.__all__) - {"RULE_STYLE", "RuleStyle"}))
-def test_docstrings_describe_every_argument_in_order_and_what_is_returned(name):
-    function = getattr(plots, name)
-    text = inspect.getdoc(function)
-    entries = text.split("\n\nParameters\n----------\n")[1].split("\n\n")[0].splitlines()
-    names = [line.partition(" : ")[0] for line in entries if not line.startswith(" ")]
-    described = [word for line in names for word in line.split(", ")]
-    assert described == list(inspect.signature(function).parameters)
-    assert text.count("\n\nReturns\n-------\nFigure\n") == 1

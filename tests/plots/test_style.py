@@ -1,51 +1,14 @@
 """Figures are shown once, by whoever shows them: pyplot, or a notebook."""
 
-import copy
-import pickle
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
-import nbformat
 import pytest
 from IPython.core.formatters import DisplayFormatter
-from matplotlib.figure import Figure
-from nbclient import NotebookClient
 
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.plots import style
 from bayesclf.report import document
-
-MODEL = """
-import bayesclf as bc, matplotlib.pyplot as plt
-from IPython.display import display
-comparison = bc.compare({"nb": bc.GaussianNB()}, [[1.0], [2.0], [2.5], [4.0]] * 5, ["a", "a", "b", "b"] * 5, cv=2)
-"""
-CELLS = [
-    ("bc.plots.rule_scores(comparison)", 1),
-    ("bc.plots.rule_scores(comparison);", 1),
-    ("figure = bc.plots.rule_scores(comparison)", 1),
-    ("figure", 1),
-    ("comparison.plot_scores()", 1),
-    ("figure = bc.plots.rule_scores(comparison); plt.show()", 1),
-    ("figure = bc.plots.rule_scores(comparison); plt.close(figure)", 0),
-    ("figure = bc.plots.rule_scores(comparison); display(figure)", 1),
-    ("for _ in range(2): display(bc.plots.rule_scores(comparison))", 2),
-    ("for _ in range(2): bc.plots.rule_scores(comparison)", 2),
-    ("fig, ax = plt.subplots()\nbc.plots.rule_scores(comparison, ax=ax)", 1),
-    ("comparison.report('report.html')", 0),
-    ("try:\n    bc.plots.rule_scores(comparison, 'height')\nexcept ValueError:\n    pass", 0),
-]
-"""Cells of a notebook, and how many figures each shows."""
-
-
-@pytest.mark.slow
-def test_a_notebook_shows_each_figure_once(tmp_path, monkeypatch):
-    monkeypatch.delenv("MPLBACKEND")  # that of a notebook is then its own
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in [MODEL, *dict(CELLS)]])
-    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    shown = [sum("image/png" in output.get("data", {}) for output in cell.outputs) for cell in notebook.cells[1:]]
-    assert dict(zip(dict(CELLS), shown, strict=True)) == dict(CELLS)
 
 
 @pytest.mark.parametrize("ax", [False, True], ids=["new", "given"])
@@ -58,24 +21,6 @@ def test_a_figure_is_open_until_an_inline_notebook_displays_it(monkeypatch, ax):
     data, _ = DisplayFormatter().format(figure)
     assert plt.get_fignums() == []
     assert data["text/plain"] == repr(figure)  # IPython goes on to the usual display
-
-
-def test_a_figure_can_be_pickled_and_copied():
-    figure, ax = style.axes(None, (3.0, 2.0))
-    ax.plot([1, 2], label="up")
-    for again in (pickle.loads(pickle.dumps(figure)), copy.deepcopy(figure)):
-        assert again.axes[0].lines[0].get_label() == "up"
-
-
-def test_each_way_to_a_figure_leaves_it_open(comparison):
-    for draw in (
-        lambda: bc.plots.rule_scores(comparison),
-        lambda: bc.plots.reliability(comparison, "nb"),
-    ):
-        figure = draw()
-        assert isinstance(figure, Figure)
-        assert plt.get_fignums() == [figure.number]
-        plt.close(figure)
 
 
 def test_a_figure_begun_before_an_error_is_closed():

@@ -13,7 +13,7 @@ from bayesclf import rules
 from bayesclf.errors import Refused
 from bayesclf.models.logistic import design as linear_scores
 from bayesclf.models.logistic.design import LinearScores
-from bayesclf.posterior import answers, averaging
+from bayesclf.posterior import averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables.columns import Rows
@@ -170,12 +170,12 @@ class TestTilesAndThreads:
 
     @pytest.mark.parametrize("question", QUESTIONS)
     def test_answers_are_the_same_bits_for_any_number_of_threads(self, hypotheses, of_two, monkeypatch, question):
-        monkeypatch.setattr(answers, "LEAST_WORK", 0)
+        monkeypatch.setattr(averaging, "LEAST_WORK", 0)
         monkeypatch.setattr(mixture, "TASK_ROWS", 16)
-        monkeypatch.setattr(answers, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
         for asked in (hypotheses, of_two):
             alone, *shared = (
-                monkeypatch.setattr(answers, "available", lambda count=count: count) or question(asked)
+                monkeypatch.setattr(averaging, "available", lambda count=count: count) or question(asked)
                 for count in (1, 2, 5)
             )
             for found in shared:
@@ -193,7 +193,7 @@ class TestTilesAndThreads:
     def test_answers_do_not_depend_on_the_size_of_blocks(self, hypotheses, of_two, monkeypatch, question, sizes):
         whole = [question(asked) for asked in (hypotheses, of_two)]
         for name, size in sizes.items():
-            monkeypatch.setattr(mixture if hasattr(mixture, name) else answers, name, size)
+            monkeypatch.setattr(mixture if hasattr(mixture, name) else averaging, name, size)
         for asked, expected in zip((hypotheses, of_two), whole, strict=True):
             np.testing.assert_allclose(question(asked), expected, rtol=1e-12, atol=1e-300)
 
@@ -209,7 +209,7 @@ class TestTilesAndThreads:
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert peak < 2e6 * answers.available() + 10 * answer.nbytes
+        assert peak < 2e6 * averaging.available() + 10 * answer.nbytes
 
 
 class Spread:
@@ -228,16 +228,16 @@ class TestThreads:
     @pytest.mark.parametrize("count", [1, 3])
     def test_the_blas_has_one_thread_meanwhile_and_its_own_number_after(self, monkeypatch, count):
         def blas_threads(_=None) -> set[int]:
-            return {library["num_threads"] for library in answers._blas().info()}
+            return {library["num_threads"] for library in averaging._blas().info()}
 
         before = blas_threads()
-        monkeypatch.setattr(answers, "available", lambda: count)
-        assert all(found == {1} for found in answers.each(blas_threads, range(4), answers.LEAST_WORK))
+        monkeypatch.setattr(averaging, "available", lambda: count)
+        assert all(found == {1} for found in averaging.each(blas_threads, range(4), averaging.LEAST_WORK))
         assert blas_threads() == before
 
     def test_no_more_threads_than_the_blas_may_have(self):
         with threadpoolctl.threadpool_limits(1, user_api="blas"):
-            assert answers.available() == 1
+            assert averaging.available() == 1
 
 
 class TestInterval:
@@ -273,4 +273,4 @@ def test_one_of_two_draws_is_enough(effective, enough):
     """At least half of the draws must count where there are few: Σ w = 1 and Σ w² = 1/effective."""
     two = linear(np.zeros((2, 1, 1)))
     with nullcontext() if enough else pytest.raises(Refused, match=r"row 4 leaves 0\.5 effective draws of 2 "):
-        answers.require_effective_draws(two, np.zeros(1), -np.log([effective]), first=3)
+        averaging.require_effective_draws(two, np.zeros(1), -np.log([effective]), first=3)

@@ -1,8 +1,5 @@
 """Posteriors too large to keep: from which size on, and that what was drawn of them is not part of them."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
 import bayesclf as bc
@@ -30,15 +27,3 @@ def test_blocks_are_drawn_of_as_many_as_go_into_their_bytes(model, monkeypatch):
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
     monkeypatch.setattr(hypotheses, "DRAW_BLOCK_BYTES", 8 * hypotheses.parameter_count(model) * 3)
     assert hypotheses.seeded_if_large(model, DRAWS, seed=1).block == 3
-
-
-def test_what_was_drawn_is_neither_compared_nor_shown(monkeypatch):
-    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
-    clf = bc.CategoricalNB(inference=bc.engines.Exact(draws=DRAWS, chains=1), random_state=1).fit(X, Y)
-    one = clf.hypotheses("posterior")
-    assert one.in_parts
-    other = replace(one)
-    before = repr(other)
-    np.testing.assert_allclose(np.exp(bc.rules.bayes_optimal(one, clf.rows(X))).sum(axis=1), 1.0)
-    assert "_last" not in before
-    assert {field.name for field in type(one).__dataclass_fields__.values() if not field.compare} >= {"_last"}

@@ -10,7 +10,6 @@ from markdown_it import MarkdownIt
 from sklearn.datasets import load_iris
 
 import bayesclf as bc
-from bayesclf.cli import run
 from bayesclf.interpretation.summary import priors_of
 from bayesclf.report import page
 from bayesclf.report.methods import _priors, of_comparison
@@ -161,14 +160,6 @@ def test_long_tables_say_how_many_lines_are_left_out():
         assert "… and 1,190 more lines." in form(found)
 
 
-def test_the_command_writes_markdown(tmp_path, capsys):
-    assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(tmp_path / "m.nc")]) == 0
-    assert run(["report", str(tmp_path / "m.nc"), "--output", str(tmp_path / "m.md")]) == 0
-    text = (tmp_path / "m.md").read_text()
-    assert text.startswith("# Categorical naive Bayes, predicting play")
-    assert "Dirichlet(2 in each of 3 cells)" in text
-
-
 def test_the_paragraph_names_only_models_that_answered_and_says_why_others_did_not():
     X, y = load_iris(return_X_y=True)
     models = {
@@ -209,13 +200,3 @@ def test_the_paragraph_says_what_the_covariance_of_weights_is(correlation, said)
     assert any(priors.symbols[0] in sentence for sentence in priors.model)
     independent = bc.LogisticRegression(prior_scale=bc.LearnedScale(correlation=0), inference="map").fit(X, y)
     assert "where C" not in _priors(priors_of(independent))
-
-
-def test_costs_are_part_of_the_text():
-    X, y = load_iris(return_X_y=True)
-    costs = 1 - np.eye(3)
-    costs[2, 0] = 7.5
-    comparison = bc.compare({"gnb": bc.GaussianNB(inference="map")}, X, y, cv=3, cost=costs, reject=0.3, rules=["map"])
-    text = markdown(page.tree(comparison))
-    assert "a rejected row costs 0.3" in text
-    assert "| 2 | 7.5 | 1 | 0 |" in text

@@ -14,7 +14,7 @@ from bayesclf.families import FAMILIES
 from bayesclf.families.moments import Moments
 from bayesclf.storage import container
 from bayesclf.storage.allowed import classes
-from bayesclf.storage.encoding import Decoder, Encoder
+from bayesclf.storage.container import Decoder, Encoder
 
 numbers = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 dtypes = (

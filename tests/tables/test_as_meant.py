@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.kept_tables import TABLES
 
 import bayesclf as bc
 from bayesclf import datasets
@@ -12,7 +11,7 @@ from bayesclf.interpretation.prediction_files import as_read
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.options import named_for
 from bayesclf.tables.reading import open_stream
-from bayesclf.tables.remarks import about_useless, describe_columns, useless
+from bayesclf.tables.remarks import about_columns
 
 LABELS = ["yes", "no", "no"]
 
@@ -81,6 +80,10 @@ CASES = {
     ),
     "ISO thousands": (rows("1 13{j},{y}", "a,cls\n"), {"a": "number"}, 0, "without the marks between thousands"),
     "cp1252": (rows("Köln {k},{y}", "a,cls\n"), {"a": "category"}, 0, "the text is cp1252"),
+    "blanks before quotes": (
+        rows('{j}, "x, {k}", {y}', '"a", b, cls\n'),
+        *({"a": "number", "b": "category"}, 0, "the blanks before cells in quotes are left out"),
+    ),
     "index": (rows("{i},{j},{y}", ",a,cls\n"), {"a": "number"}, 0, "numbers or names the rows and is left out"),
     "trail": (rows("{j},{k},{y},", "a,b,cls,\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
     "trail of rows": (rows("{j},{k},{y},", "a,b,cls\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
@@ -114,6 +117,18 @@ CASES = {
     "codes among words": (
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\nNA,").replace("\n1,", "\none,"),
         *({"a": "category"}, 0, "'NA' (6 cells) among words is a level (missing={'a': ['NA']} empties it)"),
+    ),
+    "codes and blanks among words": (
+        rows("w{k},{j},{y}", "a,b,cls\n").replace("\nw3,", "\n?,").replace("\nw2,", "\nNA,").replace("\nw1,", "\n ,"),
+        *(
+            {"a": "category", "b": "number"},
+            10,
+            "'NA' (10 cells), '?' (10 cells) among words are levels (missing={'a':",
+        ),
+    ),
+    "a sum below": (
+        rows("{j},{k},{y}", "a,b,cls\n") + "Total,,no\n",
+        *({"a": "category", "b": "number"}, 1, "because of 'Total' (row 41); leave the last line out (skip_rows=…) if"),
     ),
     "comments": (
         rows("{j},{k},{y}", "# made by hand\na,b,cls\n"),
@@ -234,38 +249,14 @@ def test_quantities_are_no_labels_from_any_door(tmp_path):
     path.write_text(rows("{j},{i}.5", "a,size\n"))
     with pytest.raises(InputError, match=r"this is a quantity, not a class; make classes with classes=\[20.0\]"):
         datasets.read(path, "size")
+    counts = datasets.read(path, "size", classes=[10, 30]).y.value_counts().to_dict()
+    assert counts == {"10 to 30": 20, "below 10": 10, "from 30": 10}
     with pytest.raises(InputError, match=r"make classes with reading={'classes': \[20.0\]}"):
         bc.NaiveBayes().fit_stream(path, "size")
     clf = bc.NaiveBayes(inference="map").fit_stream(path, "size", reading={"classes": [20.0]})
     assert dict(zip(clf.classes_, clf.class_count_, strict=True)) == {"below 20": 20, "from 20": 20}
     path.write_text(rows("{j},{i}", "a,size\n") + rows("{j},{i}"))  # more numbers than classes, unless they are named
     assert len(bc.NaiveBayes(inference="map").fit_stream(path, "size", classes=range(40)).classes_) == 40
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_well_known_tables_are_read_as_if_cleaned(table, tmp_path):
-    text, target, clean = TABLES[table](np.random.default_rng(0))
-    (tmp_path / "t.csv").write_text(text)
-    empty = {"Sex": ["NA"]} if table == "penguins" else None  # as the note advises
-    found = datasets.read(tmp_path / "t.csv", target, missing=empty)
-    cells = [own[list(clean)].astype(object).fillna("") for own in (found.frame, clean)]
-    pd.testing.assert_frame_equal(*cells, check_dtype=False)
-    assert set(clean.columns) - {target} <= set(found.X.columns)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("table", TABLES)
-def test_well_known_tables_are_answered_as_if_cleaned(table, tmp_path):
-    text, target, clean = TABLES[table](np.random.default_rng(0))
-    (tmp_path / "t.csv").write_text(text)
-    found = datasets.read(tmp_path / "t.csv", target)
-    best = [
-        bc.compare([bc.NaiveBayes(), bc.LogisticRegression()], X, y, random_state=0, boosting=False)
-        .table["log_loss"]
-        .min()
-        for X, y in ((found.X, found.y), (clean.drop(columns=target), clean[target]))
-    ]
-    assert abs(best[0] - best[1]) < 0.01
 
 
 def test_what_is_said_undoes_what_was_done(tmp_path):
@@ -296,24 +287,6 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
         datasets.read(path, "cls", {"a": "number"})
 
 
-def test_dates_that_are_kept_are_said_to_be_categories(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(rows("2020-01-{i:02d},{j},{y}", "day,a,cls\n"))
-    assert "keeps it as 40 categories; derive numbers" in datasets.read(path, "cls").notes[0]
-    found = datasets.read(path, "cls", keep=["day"])
-    note = describe_columns(found.frame, "cls")["note"][0]
-    assert note.startswith("column 'day' holds dates and is read as 40 categories, one for each date; derive numbers")
-
-
-def test_quantities_become_classes_by_bounds(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(rows("{j},{i}.5", "a,size\n"))
-    found = datasets.read(path, "size", classes=[10, 30])
-    assert found.y.value_counts().to_dict() == {"10 to 30": 20, "below 10": 10, "from 30": 10}
-    with pytest.raises(InputError, match="must rise"):
-        datasets.read(path, "size", classes=[30, 10])
-
-
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
@@ -322,8 +295,16 @@ def test_quantities_become_classes_by_bounds(tmp_path):
             {},
             "line 2 has 'kg', 'cm' where the rows below it have numbers",
         ),
+        (rows("{j},{k},{y}", "Weights, 2020\n\na,b,cls\n"), {}, "line 1 has 2 cells and each row below it 3; name"),
+        (
+            rows("{j};{k};{y}", "Weights\nby hand\na;b;cls\n"),
+            {},
+            "above the names of columns; leave it out with skip_rows=[1, 2]",
+        ),
+        (rows("{j},{k},{y}", "Weights,,\n,,\na,b,cls\n"), {}, "'Weights' alone, like a title"),
         (rows("{j},{k},{y}", "a,b,cls\n") + "Total,40\n", {}, "or leave line 42 out with skip_rows=[42]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
+        (rows("{j},{i}.5", "a,cls\n"), {"classes": [30, 10]}, "must rise"),
         (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; keep=['id']"),
         (rows("{j},{y}", "a,cls\n"), {"encoding": "utf-17"}, "the encoding 'utf-17' is not known"),
         (rows("{j},{y}", "a,cls\n"), {"separator": ";;"}, "the separator must be one character"),
@@ -341,12 +322,6 @@ def test_what_cannot_be_read_is_said_with_what_to_do(text, options, said, tmp_pa
     assert said in str(refused.value)
 
 
-def test_lines_are_left_out_by_their_numbers(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(rows("{j},{k},{y}", "a,b,cls\nkg,cm,word\n") + "Total,40\n")
-    assert datasets.read(path, "cls", skip_rows=[2, 43]).frame.shape == (40, 3)
-
-
 def test_numbers_that_cannot_be_decided_stay_words(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b;cls\n" + "1,5;1.137;x\n2.5;2.250;y\n" * 20)
@@ -354,16 +329,6 @@ def test_numbers_that_cannot_be_decided_stay_words(tmp_path):
     assert found.X.dtypes.astype(str).tolist() == ["str", "float64"]
     path.write_text("a;b;cls\n" + "1,5;1.137;x\n2,5;2.250;y\n" * 20)
     np.testing.assert_array_equal(datasets.read(path, "cls").X[:2], [[1.5, 1137], [2.5, 2250]])
-
-
-def test_columns_are_decided_by_one_function():
-    """The reader leaves out what check M08 would name, and keeps numbers in which a few cells are words."""
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"n": rng.permutation(60) + 0.5, "w": [f"{x:.3f}" for x in rng.normal(size=60)], "y": LABELS * 20}
-    )
-    table.loc[4, "w"] = "unknown"
-    assert useless(table, "y") == {}
 
 
 def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
@@ -379,7 +344,7 @@ def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
     assert "Column 'id' numbers the rows and is left out" in section
 
 
-def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monkeypatch):
+def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monkeypatch, tmp_path):
     monkeypatch.setattr("bayesclf.tables.remarks.LOOKED_AT", 30)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
@@ -401,12 +366,17 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
         "'id' has a different value in almost every row, column 'when' holds dates; X.drop(columns=['id', 'when'])"
         in (told[0])
     )
-    assert "column 'price' holds numbers with signs; " in told[1]
+    assert "column 'price' holds numbers as words; " in told[1]
     command = told[1].partition("; ")[2].removesuffix(" reads them")
     mended = X.drop(columns=["id", "when"]).assign(price=eval(command))
     assert mended["price"].dtype == float
+    amounts = pd.DataFrame({"a": X["price"], "y": LABELS * 20})
+    amounts.to_parquet(tmp_path / "t.parquet")
+    assert "'a' holds numbers as words; dtypes={'a': 'number'}" in datasets.read(tmp_path / "t.parquet", "y").notes[0]
+    read = datasets.read(tmp_path / "t.parquet", "y", {"a": "number"}).X["a"]
+    np.testing.assert_array_equal(read, mended["price"])
     bracketed = X[["price"]].replace("^[$]-(.*)", r"($\1)", regex=True)
-    (said,) = about_useless(bracketed)
+    (said,) = about_columns(bracketed)
     np.testing.assert_array_equal(
         eval(said.partition("; ")[2].removesuffix(" reads them"), {"X": bracketed}), mended["price"]
     )
@@ -424,7 +394,7 @@ def test_a_stream_of_a_table_in_memory_has_the_remarks_of_a_fit():
     assert streamed.classes_.dtype == whole.classes_.dtype == float
     said = [note.replace("X.astype({'word': float})", "kinds={'word': 'number'}") for note in whole.notes_[:2]]
     assert streamed.notes_[:2] == [note.replace("X.drop(columns=['id'])", "drop=['id']") for note in said]
-    assert "whose words are numbers" in said[0]
+    assert said[1] == "column 'word' holds numbers as words; kinds={'word': 'number'} reads them"
     declared = bc.NaiveBayes(inference="map").fit_stream(table, "y", unlabeled="drop", kinds={"word": "number"})
     assert [column.kind for column in declared.columns_] == ["number", "number"]
 

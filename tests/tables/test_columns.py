@@ -14,7 +14,6 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import Training
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning
 from bayesclf.tables import columns
 from bayesclf.tables.columns import to_sparse_table
@@ -104,17 +103,6 @@ def test_what_is_not_a_table(X, match):
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    "weight",
-    [np.zeros(N), -np.ones(N), np.full(N, np.nan), np.full(N, np.inf), ["a"] * N, np.ones(3), np.ones((N, 2))],
-    ids=["zero", "negative", "nan", "infinite", "text", "short", "two"],
-)
-def test_weights_that_cannot_be(weight):
-    with pytest.raises(InputError, match="sample_weight must be a number of at least 0 per row") as refusal:
-        Training.of(NUMBERS, np.zeros(N, dtype=int), weight)
-    assert "\n" not in str(refusal.value)
-
-
 @pytest.mark.parametrize("depth", [70, 2_000, 50_000])
 def test_values_of_any_depth_are_refused_in_one_short_sentence(tmp_path, depth):
     """Arrow's recursion would end the process at 20,000 brackets, and Python's repr has a limit of its own."""
@@ -160,12 +148,6 @@ def test_weights_whose_sums_would_vanish_or_overflow(weight):
     assert np.isfinite(clf.fit(X, y, np.full(N, 1e98 if weight > 1 else 1e-99)).predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
-def test_a_missing_label_among_words_is_no_word(missing):
-    with pytest.raises(InputError, match="y has 10 missing labels"):
-        checked_labels(["a", missing] * (N // 2), N)
-
-
 @pytest.mark.parametrize(
     "labels",
     [
@@ -180,19 +162,6 @@ def test_a_missing_label_among_words_is_no_word(missing):
         pd.period_range("2020", periods=N),
         pd.interval_range(0, N, N),
         [Decimal(1), Decimal(2)] * (N // 2),
-    ],
-    ids=[
-        "bytes",
-        "tuples",
-        "sets",
-        "real numbers",
-        "complex",
-        "dates",
-        "two columns",
-        "mixed",
-        "periods",
-        "intervals",
-        "decimals",
     ],
 )
 def test_labels_that_cannot_be(labels):
@@ -213,52 +182,23 @@ def test_bins_of_pandas_are_words_and_can_be_saved(tmp_path):
     np.testing.assert_array_equal(clf.predict_proba(words), expected)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{}, {"a": [1, 2]}, {"b": pd.array([7, None], dtype="Int64")}, {"b": np.array([True, False]), "a": ["3.5", None]}],
-    ids=["floats", "mixed", "nullable", "others"],
-)
-def test_numbers_are_those_of_each_column(changes):
-    frame = pd.DataFrame({"a": [0.5, np.nan], "b": [7, 8], "c": np.array([1, 2], dtype=np.float32)}).assign(**changes)
-    for names in (("a", "b", "c"), ("c", "a")):
-        one_by_one = [frame[name].to_numpy(dtype=float, na_value=np.nan) for name in names]
-        X = columns.numbers(frame, names)
-        np.testing.assert_array_equal(X, np.stack(one_by_one, axis=1))
-        assert X.flags.c_contiguous
-        X[:] = 0.0  # families measure cells in place
-    assert frame.loc[1, "c"] == 2.0
-
-
-def test_a_cell_that_is_no_number_is_named():
-    frame = pd.DataFrame({"a": [0.5, 1.5], "b": [1.0, "word"]})
-    with pytest.raises(InputError, match=r"column 'b' holds 'word', which is not a number \(row 2\)"):
-        columns.numbers(frame, ("a", "b"))
-
-
-def test_kinds_of_all_columns_are_those_of_each():
-    frame = pd.DataFrame({
-        "number": [1.5, 2.0], "whole": [1, 2], "truth": [True, False], "words": ["a", "b"], "mixed": [1, "a"],
-        "level": pd.Categorical(["a", "b"]), "of numbers": pd.Categorical([1, 2]),
-        "Int64": pd.Series([1, 2], dtype="Int64"),
-    })  # fmt: skip
-    assert columns.kinds_of(frame) == {name: columns.kind_of(frame[name]) for name in frame}
-    with pytest.raises(CellTypeError, match="column 'when' holds dates"):
-        columns.kinds_of(frame.assign(when=pd.date_range("2020", periods=2)))
-
-
 @pytest.mark.slow
-def test_ten_thousand_columns(tmp_path):
-    """Reading, fitting and predicting take time in proportion to the columns; each took minutes when it did not."""
-    number, rows = 10_000, 4
-    path, cells = tmp_path / "wide.csv", ",".join(["0.5", "2"] * (number // 2))
-    lines = [",".join([*(f"c{j}" for j in range(number)), "y"]), *(f"{cells},{'ab'[i % 2]}" for i in range(rows))]
-    path.write_text("\n".join(lines))
-    start = time.process_time()
-    frame = read_table(path)
-    y = frame.pop("y")
-    clf = bc.NaiveBayes(inference="map").fit(frame, y)
-    assert clf.predict_proba(frame).shape == (rows, 2)
-    assert time.process_time() - start < 20
+def test_eight_thousand_columns(tmp_path):
+    """Reading, fitting and predicting take time in proportion to the columns, up to 1.75 times."""
+    seconds = {}
+    for number in (10, 1000, 8000):  # the first loads what is needed
+        path, cells = tmp_path / "wide.csv", ",".join(["0.5", "2"] * (number // 2))
+        lines = [",".join([*(f"c{j}" for j in range(number)), "y"]), *(f"{cells},{'ab'[i % 2]}" for i in range(4))]
+        path.write_text("\n".join(lines))
+        times = [time.process_time()]
+        frame = read_table(path)
+        times.append(time.process_time())
+        y = frame.pop("y")
+        clf = bc.NaiveBayes(inference="map").fit(frame, y)
+        times.append(time.process_time())
+        assert clf.predict_proba(frame).shape == (4, 2)
+        seconds[number] = np.diff([*times, time.process_time()])
+    assert (seconds[8000] < 14 * seconds[1000]).all()
     with pytest.raises(InputError, match=r"the table lacks column 'c10', .*'c14', …, which") as refusal:
         clf.predict(frame.iloc[:, :10])
     assert len(str(refusal.value)) < 200
@@ -318,19 +258,12 @@ def test_decimals_and_fractions_are_numbers(name, library):
 def test_numbers_as_words_are_told_with_a_call_that_works(clf):
     words = pd.DataFrame({"x": [f"{place}.5" for place in range(30)], "code": [f"{place:03}" for place in range(30)]})
     X, labels = words.assign(kind=["1", "2"] * 15), ["a", "b", "b"] * 10
-    (note,) = [note for note in clf.fit(X, labels).notes_ if "each word" in note]
+    (note,) = [note for note in clf.fit(X, labels).notes_ if "as words" in note]
     assert "'code'" not in note
     assert "'kind'" not in note
-    X = eval(note.partition("; ")[2].partition(" makes")[0])
-    assert not any("each word" in note for note in clf.fit(X, labels).notes_)
+    X = eval(note.partition("; ")[2].partition(" reads")[0])
+    assert not any("as words" in note for note in clf.fit(X, labels).notes_)
     assert clf.columns_[0].kind == "number"
-
-
-def test_names_of_several_types_become_words():
-    table = pd.DataFrame({0: range(8), "a": [1.5, 2.5] * 4})
-    clf = bc.GaussianNB(random_state=0).fit(table, ["p", "q"] * 4)
-    assert list(clf.feature_names_in_) == ["0", "a"]
-    assert clf.predict(table[["a", 0]]).tolist() == clf.predict(table).tolist()
 
 
 def test_the_same_rows_in_another_order_are_warned_of_once():

@@ -1,19 +1,11 @@
 import json
-import os
-from http.client import RemoteDisconnected
 from pathlib import Path
-from urllib.error import HTTPError, URLError
 
-import pandas as pd
 import pytest
-from sklearn.utils import Bunch
 
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets
 from bayesclf.tables.datasets import available, load
-
-FOLDER = os.environ.get("BAYESCLF_DATA")
-needs_folder = pytest.mark.skipif(FOLDER is None, reason="BAYESCLF_DATA, the folder of data sets, is not set")
 
 
 @pytest.fixture
@@ -51,16 +43,6 @@ class TestOwn:
         assert tennis.y.value_counts().to_dict() == {"yes": 9, "no": 5}
         assert "Mitchell" in tennis.source
 
-    @pytest.mark.parametrize(("label", "joint"), [("yes", 0.0053), ("no", 0.0206)])
-    def test_naive_bayes_of_the_textbook(self, label, joint):
-        # Mitchell 1997, section 6.9.1: the day (sunny, cool, high, strong)
-        tennis = load("own:play_tennis")
-        rows = tennis.X[tennis.y == label]
-        product = len(rows) / len(tennis.frame)
-        for feature, value in zip(tennis.X.columns, ["sunny", "cool", "high", "strong"], strict=True):
-            product *= (rows[feature] == value).mean()
-        assert round(product, 4) == joint
-
     def test_an_installed_package_has_its_tables_inside(self, tmp_path, monkeypatch):
         (tmp_path / "data").mkdir()
         (tmp_path / "data" / "play_tennis.csv").write_text("wind,play\nweak,yes\n")
@@ -76,12 +58,6 @@ class TestShipped:
         assert data.frame.shape == (info.rows, info.columns)
         assert data.target == "target"
         assert all(isinstance(label, str) for label in data.y)
-
-    def test_names(self):
-        iris = load("iris")
-        assert sorted(iris.y.unique()) == ["setosa", "versicolor", "virginica"]
-        assert iris.X.columns[0] == "sepal length (cm)"
-        assert set(load("digits").y) == set("0123456789")
 
     def test_another_target_and_dtypes(self):
         wine = load("wine", target="magnesium", dtypes={"magnesium": "category"})
@@ -194,73 +170,8 @@ class TestUnknown:
         assert "play_tennis, adult, optdigits" in text
         assert "openml:NAME" in text
 
-    def test_an_empty_name(self):
-        assert refused("") == "name_or_path must be the name of a data set or of a file, not ''"
-
     @pytest.mark.parametrize("name", ["zzz", "other:iris", "sklearn", "x" * 5000, "a\0b"])
     def test_names_without_a_close_one(self, name):
         text = refused(name)
         assert "did you mean" not in text
         assert "known names are" in text
-
-    def test_a_wrong_name_in_a_place(self, folder):
-        text = refused("sklearn:irs")
-        assert "'sklearn' has no data set called 'irs' (did you mean 'iris'?)" in text
-        assert "birds" not in text
-
-
-class TestOpenML:
-    @staticmethod
-    def answer(monkeypatch, result):
-        calls = []
-
-        def fetch(**kwargs):
-            calls.append(kwargs)
-            if isinstance(result, Exception):
-                raise result
-            return result
-
-        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-        return calls
-
-    @pytest.mark.parametrize(("name", "asked"), [("credit-g", {"name": "credit-g"}), ("31", {"data_id": 31})])
-    def test_by_name_and_by_number(self, monkeypatch, name, asked):
-        frame = pd.DataFrame({"job": pd.Categorical(["a", "b"]), "risk": ["good", "bad"]})
-        calls = self.answer(monkeypatch, Bunch(frame=frame, target_names=["risk"], details={"id": "31"}))
-        credit = load(f"openml:{name}")
-        assert (credit.target, credit.source) == ("risk", "https://www.openml.org/d/31")
-        assert asked.items() <= calls[0].items()
-
-    def test_without_a_named_label(self, monkeypatch):
-        frame = pd.DataFrame({"a": [1], "b": [2]})
-        self.answer(monkeypatch, Bunch(frame=frame, target_names=[], details={}))
-        assert "target='COL'" in refused("openml:x")
-        assert load("openml:x", target="b").y.tolist() == [2]
-        self.answer(monkeypatch, Bunch(frame=frame.rename(columns={"a": "class"}), target_names=[], details={}))
-        assert load("openml:x").target == "class"
-
-    @pytest.mark.parametrize(
-        "error", [URLError("Name or service not known"), TimeoutError("timed out"), RemoteDisconnected("closed")]
-    )
-    def test_no_network(self, monkeypatch, error):
-        self.answer(monkeypatch, error)
-        text = refused("openml:credit-g")
-        assert "openml:credit-g cannot be fetched" in text
-        assert "check its number and the network" in text
-
-    @pytest.mark.parametrize(
-        "error",
-        [ValueError("No active dataset nope found"), HTTPError("https://openml.org", 404, "Not Found", None, None)],
-    )
-    def test_no_such_set(self, monkeypatch, error):
-        self.answer(monkeypatch, error)
-        assert "openml:nope cannot be fetched" in refused("openml:nope")
-
-    def test_no_name(self):
-        assert "openml:credit-g" in refused("openml:")
-
-
-@needs_folder
-@pytest.mark.parametrize(("name", "shape"), [("pima", (768, 9)), ("boston", (506, 14)), ("newsgroups/test", (7532, 3))])
-def test_tables_of_the_folder(name, shape):
-    assert load(name, "group" if "/" in name else None).frame.shape == shape

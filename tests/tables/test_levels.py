@@ -47,12 +47,6 @@ def test_a_model_of_a_table_in_memory_answers_for_the_file(clf, file, tmp_path):
     np.testing.assert_allclose(found[[f"P({label})" for label in of_table.classes_]], expected, rtol=1e-9)
 
 
-def test_logistic_regression_too(file):
-    of_file = bc.LogisticRegression(prior_scale=2.5, inference="map").fit_stream(file, "label", kinds=CATEGORIES)
-    of_table = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(IN_MEMORY, Y)
-    np.testing.assert_allclose(of_file.predict_proba(IN_MEMORY), of_table.predict_proba(IN_MEMORY), atol=1e-6)
-
-
 def test_two_ways_of_writing_are_not_added(file):
     of_file = bc.NaiveBayes(random_state=1).fit_stream(file, "label", kinds=CATEGORIES)
     of_table = bc.NaiveBayes(random_state=1).fit(IN_MEMORY, Y)

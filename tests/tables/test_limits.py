@@ -6,7 +6,6 @@ import os
 import tracemalloc
 import zipfile
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,10 +13,8 @@ from helpers.odd import odd_files
 
 from bayesclf.arrays import SETTING
 from bayesclf.errors import InputError, Refused
-from bayesclf.tables import columns, datasets
+from bayesclf.tables import datasets
 from bayesclf.tables.reading import read_table
-
-GOOD = "a,b,class\n" + "1.5,x,p\n2.5,y,q\n" * 6
 
 
 def peak(call):
@@ -97,29 +94,9 @@ def test_a_declared_size_is_not_believed(tmp_path, monkeypatch):
         read_table(tmp_path / "t.csv.gz")
 
 
-@pytest.mark.parametrize("cells", [[[1, 2], [3]], [{"u": 1}, {"u": 2}]])
-def test_cells_of_several_values(tmp_path, cells):
-    pq.write_table(pa.table({"a": cells, "b": [1, 2]}), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"column 'a' holds cells of the type .* must be a string or a number"):
-        read_table(tmp_path / "t.parquet")
-
-
-def test_words_and_categories_of_parquet_come_back_as_they_were(tmp_path):
-    frame = pd.DataFrame({"w": ["a", None, "ä"], "c": pd.Categorical(["u", "v", "u"], ["v", "u"]), "n": [1, 2, 3]})
-    frame.to_parquet(tmp_path / "t.parquet")
-    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet"), frame)
-
-
 def test_blank_lines_take_no_memory_of_their_own(tmp_path):
     text = "a,b\n1,2\n" + "\n" * 10**5
     (tmp_path / "t.csv").write_text(text)
     assert peak(lambda: read_table(tmp_path / "t.csv")) < 12 * len(text)
     (tmp_path / "t.csv").write_bytes(b'\n\na,b\n\n"x\n\ny",1\r\n\r\n\nz,2\n\n')
     assert read_table(tmp_path / "t.csv").to_numpy().tolist() == [["x\n\ny", 1], ["z", 2]]
-
-
-def test_columns_that_stay_as_they_are_are_not_made_anew(tmp_path, monkeypatch):
-    """In a table of 200,000 columns that would take most of the time."""
-    monkeypatch.setattr(columns, "_converted", None)
-    (tmp_path / "t.csv").write_text(GOOD)
-    assert read_table(tmp_path / "t.csv").shape == (12, 3)

@@ -6,7 +6,6 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.tables import columns
-from bayesclf.tables.numbers import Numbers
 
 RNG = np.random.default_rng(0)
 CELLS = RNG.normal(size=(60, 4)).round(2)
@@ -61,9 +60,3 @@ def test_a_table_is_left_as_it_is(order):
         clf.predict_proba(np.vstack([X, [1e90, 1.0, -1e99, 0.0]]), rule=rule)
         clf.predict_proba(X, rule=rule)
     np.testing.assert_array_equal(X, before)
-
-
-def test_an_empty_column_has_no_extremes():
-    low, high = Numbers((np.full(3, np.nan), np.array([2.0, np.nan, 1.0])), 3).extremes
-    assert low.tolist() == [np.inf, 1.0]
-    assert high.tolist() == [-np.inf, 2.0]

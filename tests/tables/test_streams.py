@@ -14,7 +14,7 @@ from helpers.suites import mainly
 
 from bayesclf.errors import InputError
 from bayesclf.tables import reading, streams
-from bayesclf.tables.reading import is_streamed, open_stream, read_table
+from bayesclf.tables.reading import open_stream, read_table
 
 ROWS = 40
 
@@ -102,22 +102,6 @@ def test_columns_of_files_may_be_permuted_but_not_lack(table, tmp_path):
         open_stream(tmp_path)
 
 
-def test_levels_of_a_dictionary_are_kept_and_of_words_those_that_occur(tmp_path):
-    words = pd.Categorical(["b", "a"], categories=["c", "b", "a"])
-    arrow = pa.table({"coded": pa.DictionaryArray.from_arrays([1, 2], ["c", "b", "a"]), "plain": ["b", "a"]})
-    (batch,) = open_stream(arrow).batches()
-    assert list(batch.table["coded"].cat.categories) == ["c", "b", "a"]
-    assert list(batch.table["plain"].cat.categories) == ["a", "b"]
-    pd.DataFrame({"x": words}).to_parquet(tmp_path / "t.parquet")
-    (batch,) = open_stream(tmp_path / "t.parquet").batches()
-    assert batch.table["x"].tolist() == ["b", "a"]
-    assert (
-        list(batch.table["x"].cat.categories)
-        == ["c", "b", "a"]
-        == list(read_table(tmp_path / "t.parquet")["x"].cat.categories)
-    )
-
-
 def test_a_column_is_what_it_is_declared_to_be(table, tmp_path):
     table.to_parquet(tmp_path / "t.parquet")
     kinds = {"n": "category", "x": "number"}
@@ -180,16 +164,6 @@ def test_what_cannot_be_read_is_said(tmp_path):
         open_stream(tmp_path / "latin.csv")
 
 
-def test_folders_globs_and_large_files_are_streamed(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a\n1\n")
-    assert is_streamed(str(tmp_path), 100)
-    assert is_streamed(f"{tmp_path}/*.csv", 100)
-    assert not is_streamed(str(path), 100)
-    assert is_streamed(str(path), 1)
-    assert not is_streamed("play_tennis", 1)
-
-
 def test_a_column_that_is_empty_at_first_is_what_it_is_later():
     first = pd.DataFrame({"x": [None, None], "w": [np.nan, np.nan], "never": [None, None]})
     later = pd.DataFrame({"x": [1.0, 2.0], "w": ["a", "b"], "never": [None, None]})
@@ -239,12 +213,6 @@ def test_files_may_differ_in_columns_that_do_not_matter(table, tmp_path):
     parts = [table[:20].drop(columns="n"), table[20:].drop(columns="gap")]
     same(whole(open_stream(parts, needed=["x"])), table[["x"]])
     same(whole(open_stream([table[:20], parts[1]], drop=["gap"]))[["x"]], table[["x"]])
-
-
-def test_hexadecimal_cells_are_words_as_in_memory(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n0x1F,1\n2,-0X2\n")
-    same(whole(open_stream(path)), read_table(path).astype(object))
 
 
 def test_a_source_that_fails_is_said_to():

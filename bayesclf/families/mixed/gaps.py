@@ -21,7 +21,7 @@ from bayesclf.families.base import Axes
 from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, flat, root_of_inverse
 from bayesclf.families.multivariate.groups import APART, GroupedMoments, are_categories, merge
-from bayesclf.families.networks.factors import Layout
+from bayesclf.families.networks.tables import Layout
 from bayesclf.tables.columns import UNSEEN
 
 LARGEST_SUM = 2**12
@@ -159,7 +159,10 @@ class Incomplete:
                 means.append(mean[:, 0])
                 roots.append(root[:, 0])
             weights.append(weight)
-        chosen = _chosen(np.stack(weights), rng)
+        logs = np.stack(weights, axis=-1)
+        chosen = np.zeros(logs.shape[:-1], dtype=np.intp)
+        if len(self.values) > 1:
+            chosen = dirichlet.chosen(np.exp(logs - logs.max(axis=-1, keepdims=True)), rng)
         out = np.repeat(self.X[None], len(chosen), axis=0)
         out[..., self.gaps] = self.values[chosen]
         if self.hidden:
@@ -168,15 +171,6 @@ class Incomplete:
             noise = rng.standard_normal(mean.shape)
             out[..., self.hidden] = mean + np.einsum("...ij,...j->...i", root, noise)
         return out
-
-
-def _chosen(log_weights: Array, rng: np.random.Generator) -> Integers:
-    """Draw a completion of each row, (chain, row), by the logarithms of weights (completion, chain, row)."""
-    if len(log_weights) == 1:
-        return np.zeros(log_weights.shape[1:], dtype=np.intp)
-    shares = np.exp(log_weights - log_weights.max(axis=0))
-    below = np.cumsum(shares, axis=0)
-    return np.asarray((rng.random(shares.shape[1:]) * below[-1] >= below[:-1]).sum(axis=0), dtype=np.intp)
 
 
 def incomplete_rows(network: Network, statistics: GroupedMoments, chains: int) -> Iterator[Incomplete]:

@@ -20,15 +20,7 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import (
-    Axes,
-    Family,
-    Statistics,
-    joined,
-    require_choice,
-    require_each,
-    require_positive,
-)
+from bayesclf.families.base import Axes, Family, Statistics, joined, require_choice, require_each, require_positive
 from bayesclf.families.categorical import BASES
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.mixed import regressions
@@ -36,10 +28,9 @@ from bayesclf.families.mixed.gaps import LARGEST_SUM, CompletedRows, Network, gi
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks import structure
-from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
-from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.networks.structure import Edge
+from bayesclf.families.networks.tables import NO_PYMC, Layout, require_conjugate, require_whole
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Density
@@ -341,15 +332,10 @@ class ConditionalGaussian(Family[GroupedMoments]):
         return self.network.coupling(statistics.groups[:, 1:], statistics.seen)
 
     @override
-    def not_augmentable(self, statistics: GroupedMoments) -> str:
-        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
-        require_whole(self.network.split(statistics)[1].n)
-        return ""
-
-    @override
     def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedRows:
-        """Return the alternation between missing cells and parameters; raises `Refused` for too many completions."""
+        """Return that between missing cells and parameters; raises `Refused` for fractions of rows, or too many."""
         complete, others = self.network.split(statistics)
+        require_whole(others.n)
         given, incomplete = self.posterior(complete), tuple(incomplete_rows(self.network, others, chains))
         alpha = np.zeros((len(self.axes.labels), 0)) if given.of_categories is None else np.asarray(given.alpha)
         return CompletedRows(self.network, alpha, given.of_numbers, self.of_numbers, incomplete, chains)
@@ -486,19 +472,16 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log p(x | y, θ, β, σ²), (draw, row, outcome), missing cells summed and integrated out."""
-        draws = len(next(iter(parameters.values())))
 
-        def of_categories(codes: Integers) -> Array:
+        def of_tables(tables: ConditionalTables, codes: Integers) -> Array:
             """Return the log density of the tables."""
-            if self.of_categories is None:
-                return np.zeros((draws, len(codes), len(self.axes.labels)))
-            return self.of_categories.log_density(codes, parameters)
+            return tables.log_density(codes, parameters)
 
         def of_numbers(used: tuple[Regression, ...], cells: Array, hidden: tuple[int, ...]) -> Array:
             """Return the log density of the numbers."""
             return np.swapaxes(given_numbers(used, cells, hidden, parameters)[0], 1, 2)
 
-        return self._summed_out(X, of_categories, of_numbers)
+        return self._summed_out(X, of_tables, of_numbers, len(next(iter(parameters.values()))))
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of tables' means and of Student's t, (row, outcome).
@@ -507,11 +490,9 @@ class ConditionalGaussian(Family[GroupedMoments]):
         """
         parts = dict(self.parts())
 
-        def of_categories(codes: Integers) -> Array:
+        def of_tables(tables: ConditionalTables, codes: Integers) -> Array:
             """Return that of the tables."""
-            if self.of_categories is None:
-                return np.zeros((1, len(codes), len(self.axes.labels)))
-            return self.of_categories.log_predictive(codes)[None]
+            return tables.log_predictive(codes)[None]
 
         def of_numbers(used: tuple[Regression, ...], cells: Array, hidden: tuple[int, ...]) -> Array:
             """Return that of the numbers."""
@@ -522,20 +503,25 @@ class ConditionalGaussian(Family[GroupedMoments]):
             )
             return np.sum(list(terms), axis=0)[None]
 
-        return np.asarray(self._summed_out(X, of_categories, of_numbers)[0])
+        return np.asarray(self._summed_out(X, of_tables, of_numbers, 1)[0])
 
-    def _summed_out(self, X: Array, of_categories: Callable[[Integers], Array], of_numbers: OfNumbers) -> Array:
+    def _summed_out(
+        self,
+        X: Array,
+        of_tables: Callable[[ConditionalTables, Integers], Array],
+        of_numbers: OfNumbers,
+        draws: int,
+    ) -> Array:
         """Return the log density of the observed cells, (draw, row, outcome), missing ones summed and integrated out.
 
-        `X`: Cells (row, feature). `of_categories`: Log density (draw, row, outcome) of codes of the categories,
-        negative where missing.
+        `X`: Cells (row, feature). `of_tables`: Log density (draw, row, outcome) of codes of the categories, negative
+        where missing.
 
         Raises `Refused` for too many combinations of missing categories.
         """
         category, seen = are_categories(self.axes), are_seen(X, self.axes)
         X = np.where(category & ~seen, MISSING, X)
-        total = of_categories(X[:0, category].astype(np.intp))
-        total = np.zeros((len(total), len(X), total.shape[2]))
+        tables, total = self.of_categories, np.zeros((draws, len(X), len(self.axes.labels)))
         for pattern, rows in by_pattern(~seen):
             wanted = self.network.needed(pattern)
             used = tuple(own for own in self.regressions if wanted[own.of])
@@ -551,8 +537,11 @@ class ConditionalGaussian(Family[GroupedMoments]):
             filled, density = X[rows], None
             for values in product(*map(range, sizes)):
                 filled[:, gaps] = values
-                term = of_categories(filled[:, category].astype(np.intp))
-                term = term + of_numbers(used, filled, hidden) if used else term
+                term = np.zeros((draws, len(rows), total.shape[2]))
+                if tables is not None:
+                    term += of_tables(tables, filled[:, category].astype(np.intp))
+                if used:
+                    term += of_numbers(used, filled, hidden)
                 with np.errstate(invalid="ignore"):  # of terms without a closed form, which are NaN
                     density = term if density is None else np.logaddexp(density, term)
             total[:, rows] = density
@@ -579,20 +568,13 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 out[rows] += others
         return out
 
-    def log_normalizer(self) -> Array:
-        """log B(α) of the tables, and log Γ(a) b^−a |Λ|^−½ of the regressions; those of all classes count once."""
-        labels = len(self.axes.labels)
-        total = np.zeros((labels, 1)) if self.of_categories is None else self.of_categories.log_normalizer()
-        for own, part in self.parts():
-            total = total + regressions.once(own, part.log_normalizer()).sum(axis=1, keepdims=True)
-        return total
-
-    def _log_base(self, statistics: GroupedMoments) -> Array:
-        """log (2π)^(−n/2)."""
-        category, seen = are_categories(self.axes), statistics.seen
-        constant = seen @ np.where(category, 0.0, -0.5 * np.log(2 * np.pi))
-        label = statistics.groups[:, 0]
-        return np.bincount(label, statistics.n * constant, minlength=len(self.axes.labels))[:, None]
+    @override
+    def log_evidence(self, statistics: GroupedMoments) -> Array:
+        """Return that of the tables, and the gains of the regressions; those of all classes count once; (1)."""
+        require_conjugate(self.not_conjugate(statistics))
+        of_tables = None if self.of_categories is None else self.of_categories.log_evidence(statistics.of_categories())
+        gains = (regressions.once(own, part.gain(Sums.of(own, statistics))).sum() for own, part in self.parts())
+        return np.array([sum(gains) + (0.0 if of_tables is None else of_tables.sum())])
 
     @override
     def log_prior(self, parameters: Parameters) -> Density:

@@ -261,10 +261,15 @@ class NormalInverseGamma:
         square = np.einsum("skci,kcij,skcj->skc", away, self.precision, away)
         return np.asarray(-(self.a + 0.5 * beta.shape[-1]) * np.log(sigma2) - (self.b + 0.5 * square) / sigma2)
 
-    def log_normalizer(self) -> Array:
+    def _log_normalizer(self) -> Array:
         """Return log Γ(a) b^−a |Λ|^−½, (outcome, configuration)."""
         log_root = np.log(np.diagonal(self.factor(), axis1=-2, axis2=-1)).sum(axis=-1)
         return np.asarray(gammaln(self.a) - self.a * np.log(self.b) + log_root)
+
+    def gain(self, sums: Sums) -> Array:
+        """Return the log evidence of rows, (outcome, configuration)."""
+        after = self.updated(sums)._log_normalizer()  # noqa: SLF001
+        return np.asarray(after - self._log_normalizer() - 0.5 * sums.n * np.log(2 * np.pi))
 
     def log_predictive(self, x: Array, on: Array, configuration: Integers) -> Array:
         """Return the log density of Student's t, (row, outcome), of cells x (row) given the parents' (row, parent)."""

@@ -28,17 +28,21 @@ from bayesclf.families.base import (
 )
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.multivariate import covariance as covariances
-from bayesclf.families.multivariate.covariance import Whitening, cholesky, outer, shared_scatter, submatrix
-from bayesclf.families.multivariate.groups import GroupedMoments
-from bayesclf.families.multivariate.inverse_wishart import (
+from bayesclf.families.multivariate.covariance import (
     SPREAD,
     CompletedScatters,
     Freedom,
     NormalInverseWishart,
     Spectrum,
     StudentMixture,
+    Whitening,
+    cholesky,
+    outer,
+    shared_scatter,
+    submatrix,
 )
-from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
+from bayesclf.families.multivariate.groups import GroupedMoments
+from bayesclf.families.networks.tables import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
@@ -46,9 +50,6 @@ from bayesclf.wording import listed
 
 COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
-
-INVERSE_WISHART = "inverse-wishart"
-"""Variant of a family whose ν is given."""
 
 WEIGHT = 2.0
 """Rows that the pooled variance counts for beside those within the classes, so that no expected variance is 0."""
@@ -174,39 +175,19 @@ class MultivariateGaussian(Family[GroupedMoments]):
 
     @override
     def priors(self) -> list[PriorLine]:
-        """Return the normal priors of μ given Σ, and those of Σ."""
+        """Return the normal priors of μ given Σ, and those of Σ, of ν too where it is learned."""
         m, kappa, nu, psi = self._hyperparameters()
-        means = prior_lines("mu", "Normal({m}, Sigma/{kappa})", self.axes, m=m, kappa=kappa[:, None])
-        labels = self.axes.labels if len(nu) > 1 else ("",)
-        if self.learned:
-            return [*means, *self._priors_given_nu(labels)]
-        matrices = [
-            PriorLine("Sigma", label, "", *_inverse_wishart(float(own), scale))
-            for label, own, scale in zip(labels, nu, psi, strict=True)
-        ]
-        return [*means, *matrices]
-
-    def _priors_given_nu(self, labels: tuple[str, ...]) -> list[PriorLine]:
-        """Return the prior of ν, the same for all covariances, and those of Σ given ν."""
-        _, _, nu, psi = self._hyperparameters()
-        d, ends = psi.shape[1], self.freedom_interval()
-        lines = [
-            PriorLine(
-                "nu", "", "", "{least} + LogNormal(log {d}, {spread})", {"least": d + 1, "d": d, "spread": SPREAD}
-            )
-        ]
-        if psi.any():
-            lines = [
-                PriorLine("nu", label, "", "95% within {ends}", {"ends": tuple(own)})
-                for label, own in zip(labels, ends.tolist(), strict=True)
-            ]
-        matrices = []
-        for own, rows, added in zip(np.asarray(self.scale), nu - d - 1, psi, strict=True):
-            diagonal, numbers = listing("s", own, MOST_VALUES)
-            more, less = (" + {rows}", " + a matrix") if added.any() else ("", "")
-            numbers |= {"rows": float(rows)} if more else {}
-            form = f"InvWishart(nu{more}, (nu - {{least}}) diag({diagonal}){less})"
-            matrices.append((form, {**numbers, "least": d + 1}))
+        lines = prior_lines("mu", "Normal({m}, Sigma/{kappa})", self.axes, m=m, kappa=kappa[:, None])
+        if not self.learned:
+            matrices = [_inverse_wishart(float(own), scale) for own, scale in zip(nu, psi, strict=True)]
+            return [*lines, *by_outcome("Sigma", "", self.axes.labels, matrices)]
+        least: dict[str, Hyperparameter] = {"least": m.shape[1] + 1}
+        numbers = {**least, "d": m.shape[1], "spread": SPREAD}
+        lines.append(PriorLine("nu", "", "", "{least} + LogNormal(log {d}, {spread})", numbers))
+        more, matrices = "; both given the rows of an earlier fit" if psi.any() else "", []
+        for own in np.asarray(self.scale):
+            diagonal, of_scale = listing("s", own, MOST_VALUES)
+            matrices.append((f"InvWishart(nu, (nu - {{least}}) diag({diagonal})){more}", {**of_scale, **least}))
         return [*lines, *by_outcome("Sigma", "", self.axes.labels, matrices)]
 
     @override
@@ -217,16 +198,12 @@ class MultivariateGaussian(Family[GroupedMoments]):
         what = "the degrees of freedom of the covariance's prior are learned"
         if self.not_conjugate(statistics):
             return [f"{what} together with it: nu in posterior_, as cells are missing"]
-        ends = self.posterior(statistics).freedom_interval()
+        drawn = self.posterior(statistics).freedom.draw(np.random.default_rng(0), INTERVAL_DRAWS)
+        ends = np.quantile(drawn, [0.025, 0.975], axis=0).T + len(self.axes.features) + 1
         labels = [""] if self._shared else [f" in class {label!r}" for label in self.axes.labels]
         found = [f"nu is within {span([tuple(own)])}{label}" for own, label in zip(ends.tolist(), labels, strict=True)]
         rows = f"worth nu − {len(self.axes.features) + 1} rows"
         return [f"{what}: {listed(found, MOST_VALUES)}, with probability .95; the prior is {rows}"]
-
-    def freedom_interval(self) -> Array:
-        """Return the ends of the central 95% of ν, (group, end)."""
-        drawn = self.freedom.draw(np.random.default_rng(0), INTERVAL_DRAWS)
-        return np.quantile(drawn, [0.025, 0.975], axis=0).T + len(self.axes.features) + 1
 
     @property
     def learned(self) -> bool:
@@ -266,14 +243,10 @@ class MultivariateGaussian(Family[GroupedMoments]):
         columns = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
-    def not_augmentable(self, statistics: GroupedMoments) -> str:
-        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
-        require_whole(statistics.n[~statistics.seen.all(axis=1)])
-        return ""
-
     @override
     def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedScatters:
-        """Return the alternation between completed scatters, and μ and Σ."""
+        """Return that between completed scatters, and μ and Σ; raises `Refused` for fractions of rows."""
+        require_whole(statistics.n[~statistics.seen.all(axis=1)])
         return CompletedScatters.of(self._conjugate, statistics, chains)
 
     def posterior(self, statistics: GroupedMoments) -> Self:
@@ -460,7 +433,7 @@ class MultivariateGaussian(Family[GroupedMoments]):
         out[seen] = self._log_t_without(X[seen], y[seen])
         return out
 
-    def log_normalizer(self) -> Array:
+    def _log_normalizer(self) -> Array:
         """log 2^(νd/2) Γ_d(ν/2) |Ψ|^(−ν/2) Π κ^(−d/2), the product over the means that share the covariance.
 
         Where ν is learned, each term is relative to that before any row, and integrated over ν.

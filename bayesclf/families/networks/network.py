@@ -17,20 +17,21 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import (
-    Axes,
-    Statistics,
-    broadcast,
-    joined,
-    require_choice,
-    require_each,
-    require_positive,
-)
+from bayesclf.families.base import Axes, Statistics, broadcast, joined, require_choice, require_each, require_positive
 from bayesclf.families.categorical import BASES, SimplexFamily
 from bayesclf.families.multivariate.groups import GroupedMoments
-from bayesclf.families.networks import factors, row_counts, structure
-from bayesclf.families.networks.factors import Factor, Layout
-from bayesclf.families.networks.row_counts import CompletedTables
+from bayesclf.families.networks import structure
+from bayesclf.families.networks.tables import (
+    NO_PYMC,
+    CompletedTables,
+    Factor,
+    Layout,
+    expectation_maximization,
+    log_density,
+    require_conjugate,
+    require_whole,
+    split,
+)
 from bayesclf.families.page_tables import PageTable, observe_counts, page_tables
 from bayesclf.families.terms import Density
 from bayesclf.wording import in_names
@@ -64,14 +65,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
     @abstractmethod
     def layout(self, axes: Axes) -> Layout:
         """Return the tables on these features and levels."""
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters: a simplex of J cells has J − 1; those of all classes count once."""
-        layout = self.layout(self.axes)
-        shared = int(np.count_nonzero(layout.class_free) - np.count_nonzero(layout.class_free_simplexes))
-        each = layout.cells - len(layout.simplexes) - shared
-        return len(self.axes.labels) * each + shared
 
     def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with α as an array (outcome, cell).
@@ -111,12 +104,9 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         of_all = [j for factor in layout.factors if factor.class_free for j in factor.of]
         there[:, of_all] = there[:, of_all].any(axis=0)
         require_each(there, statistics.axes, "has no value")
-        counts, sums = row_counts.split(layout, statistics)
+        counts, sums = split(layout, statistics)
         counts = layout.pooled(counts)
-        if len(sums):
-            theta = row_counts.expectation_maximization(counts, sums, np.zeros_like(counts), layout)
-        else:
-            theta = dirichlet.normalize(counts, layout.simplexes)
+        theta = expectation_maximization(counts, sums, np.zeros_like(counts), layout)
         undefined = np.isnan(theta)
         filled = np.where(undefined, 1 / np.repeat(layout.simplexes, layout.simplexes), theta)[None]
         _require_irrelevant(layout, undefined, filled)
@@ -125,17 +115,13 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
     def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the mode in the chosen basis, by EM where cells are missing; raises `DoesNotExist` without one."""
         layout = self.layout(self.axes)
-        counts, sums = row_counts.split(layout, statistics)
-        counts = layout.pooled(counts)
-        alpha = np.asarray(self.alpha)
-        less = 0.0 if self.basis == "softmax" else 1.0
-        if len(sums):
-            theta = row_counts.expectation_maximization(counts, sums, alpha - less, layout)
-            bounded = np.minimum.reduceat(counts + alpha - less, dirichlet.starts(layout.simplexes), axis=1) >= 0
-            theta = np.where(np.repeat(bounded, layout.simplexes, axis=1), theta, np.nan)
-        else:
-            mode = dirichlet.normalize if self.basis == "softmax" else dirichlet.mode
-            theta = mode(alpha + counts, layout.simplexes)
+        counts, sums = split(layout, statistics)
+        counts, sizes = layout.pooled(counts), layout.simplexes
+        prior = np.asarray(self.alpha) - (0.0 if self.basis == "softmax" else 1.0)
+        theta = expectation_maximization(counts, sums, prior, layout)
+        bounded = np.minimum.reduceat(counts + prior, dirichlet.starts(sizes), axis=1) >= 0
+        theta = np.where(np.repeat(bounded, sizes, axis=1), theta, np.nan)
+        theta = np.where(np.repeat(np.equal(sizes, 1), sizes), 1.0, theta)
         if np.isnan(theta).any():
             label, cell = np.argwhere(np.isnan(theta))[0]
             raise DoesNotExist(
@@ -153,23 +139,19 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
                 return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
         return ""
 
-    def not_augmentable(self, statistics: GroupedMoments) -> str:
-        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
-        row_counts.require_whole(statistics.n[~statistics.seen.all(axis=1)])
-        return ""
-
     @override
     def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedTables:
-        """Return the alternation between missing cells and θ; raises `Refused` for too many completions."""
+        """Return that between missing cells and θ; raises `Refused` for fractions of rows or too many completions."""
+        require_whole(statistics.n[~statistics.seen.all(axis=1)])
         layout = self.layout(self.axes)
-        counts, sums = row_counts.split(layout, statistics)
+        counts, sums = split(layout, statistics)
         return CompletedTables(layout, np.asarray(self.alpha) + layout.pooled(counts), sums, chains)
 
     def posterior(self, statistics: GroupedMoments) -> Self:
         """Return Dirichlet(α + n), for rows without missing cells that matter."""
-        row_counts.require_conjugate(self.not_conjugate(statistics))
+        require_conjugate(self.not_conjugate(statistics))
         layout = self.layout(self.axes)
-        counts, _ = row_counts.split(layout, statistics)
+        counts, _ = split(layout, statistics)
         return replace(self, alpha=np.asarray(self.alpha) + layout.pooled(counts))
 
     @override
@@ -186,8 +168,8 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         """Add θ as `page` does; it observes counts."""
         import pymc as pm
 
-        row_counts.require_conjugate(self.not_conjugate(statistics), row_counts.NO_PYMC)
-        counts, _ = row_counts.split(self.layout(self.axes), statistics)
+        require_conjugate(self.not_conjugate(statistics), NO_PYMC)
+        counts, _ = split(self.layout(self.axes), statistics)
         theta = self._joined(self.page_theta(pm.Data(f"alpha{suffix}", self.simplexes()[0]), suffix), suffix)
         observe_counts(f"counts{suffix}", theta, counts)
 
@@ -266,7 +248,7 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_f log θ (draw, row, outcome), missing cells summed out."""
-        return factors.log_density(self.layout(self.axes), X, parameters["theta"])
+        return log_density(self.layout(self.axes), X, parameters["theta"])
 
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
         """Own class: Π_f (α_c − 1)/(Σα − 1) over the cells c that the row uses, α of the posterior.
@@ -291,12 +273,12 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         """Draw θ ~ Dirichlet(α), each simplex by itself, those of all classes once."""
         return {"theta": self.layout(self.axes).tied(super().draw(rng, draws)["theta"])}
 
-    def log_normalizer(self) -> Array:
+    def _log_normalizer(self) -> Array:
         """log B(α), summed over all simplexes: the edges are those of the whole block.
 
         See Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks, eq 8.
         """
-        of_simplexes = super().log_normalizer()
+        of_simplexes = super()._log_normalizer()
         of_simplexes[1:, self.layout(self.axes).class_free_simplexes] = 0.0  # those of all classes count once
         return of_simplexes.sum(axis=1, keepdims=True)
 
@@ -319,8 +301,7 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
             sizes = tuple(self.axes.sizes[j] for j in factor.of)
             X[:, factor.of] = 0
             first = layout.cells_of(X)[:, f]
-            below = np.cumsum(theta[y[:, None], first[:, None] + np.arange(np.prod(sizes))], axis=1)[:, :-1]
-            drawn = (rng.random((len(y), 1)) >= below).sum(axis=1)
+            drawn = dirichlet.chosen(theta[y[:, None], first[:, None] + np.arange(np.prod(sizes))], rng)
             X[:, factor.of] = np.column_stack(np.unravel_index(drawn, sizes))
         return X
 
@@ -350,7 +331,7 @@ def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Arr
         for number in np.flatnonzero(lacking.any(axis=0)):
             X = np.full((1, layout.features), -1)
             X[0, factor.given] = np.unravel_index(number, [layout.axes.sizes[j] for j in factor.given])
-            possible = factors.log_density(layout, X, theta)[0, 0] > -np.inf
+            possible = log_density(layout, X, theta)[0, 0] > -np.inf
             for label in np.flatnonzero(possible & lacking[:, number]):
                 names = " and ".join(repr(layout.axes.features[j]) for j in factor.of)
                 cell = layout.names()[start + number * width].partition(" | ")[2]

@@ -19,16 +19,13 @@ from scipy.special import gammaln, logsumexp
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
 from bayesclf.families.multivariate.groups import GroupedMoments
-from bayesclf.families.trees.pairs import PairCounts, log_likelihood_gains
+from bayesclf.families.trees.pairs import EQUIVALENT_ROWS, PairCounts, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
 
 type Edge = tuple[str, str]
 
 DIGITS = 12
 """Decimals, in nats, to which information is rounded: sums of counts differ in the last bits."""
-
-EQUIVALENT_ROWS = tuple(2.0**power for power in range(-1, 6))
-"""Rows of each class that the prior of a table is worth, averaged over with equal weights."""
 
 FREEDOM = 3.0
 """Degrees of freedom of the inverse Wishart: with 3, two columns' correlation is uniform on (−1, 1)."""

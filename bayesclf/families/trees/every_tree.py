@@ -17,22 +17,12 @@ from scipy.special import logsumexp
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import (
-    Axes,
-    Family,
-    Statistics,
-    joined,
-    require_each,
-    require_positive,
-)
+from bayesclf.families.base import Axes, Family, Statistics, joined, require_each, require_positive
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, listing
-from bayesclf.families.trees.pairs import PairCounts, PairTables, log_likelihood_gains
+from bayesclf.families.trees.pairs import EQUIVALENT_ROWS, PairCounts, PairTables, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
 from bayesclf.wording import counted
-
-GRID = tuple(2.0**power for power in range(-1, 6))
-"""Equivalent numbers of rows that are averaged over by default."""
 
 NEGLIGIBLE = 1e-13
 """Posterior probability below which an equivalent number of rows is left out of averages."""
@@ -120,8 +110,7 @@ class TreeTables:
 
     def names(self) -> list[str]:
         """Return the name of each cell: the value, and which value of the parent it is given."""
-        described = zip(self.axes.features, self.axes.levels, strict=True)
-        levels = [f"{name}={level}" for name, own in described for level in own]
+        levels = [f"{name}={level}" for name, level in self.axes.values]
         return [f"{levels[at]} | value {given + 1} of parent" for at, given in zip(self.level, self.given, strict=True)]
 
     def log_density(self, X: Integers, parent: Integers, order: Integers, theta: Array) -> Array:
@@ -145,8 +134,7 @@ class TreeTables:
         for j in order.tolist():
             given = X[:, parent[j]] if parent[j] >= 0 else np.zeros(rows, dtype=np.intp)
             first = self.starts[j] + given * self.sizes[j]
-            below = np.cumsum(theta[first[:, None] + np.arange(self.sizes[j])], axis=1)[:, :-1]
-            X[:, j] = (rng.random((rows, 1)) >= below).sum(axis=1)
+            X[:, j] = dirichlet.chosen(theta[first[:, None] + np.arange(self.sizes[j])], rng)
         return X
 
 
@@ -306,7 +294,7 @@ class EveryTree(Family[PairCounts]):
     Meilă & Jaakkola (2006), *Tractable Bayesian learning of tree belief networks*, Statistics and Computing 16.
     """
 
-    equivalent_rows: float | tuple[float, ...] = GRID
+    equivalent_rows: float | tuple[float, ...] = EQUIVALENT_ROWS
     forests: bool = False
     axes: Axes = field(default=Axes((), ()), repr=False)
     counts: Array | None = field(default=None, repr=False)
@@ -367,7 +355,7 @@ class EveryTree(Family[PairCounts]):
 
     def informative(self, statistics: PairCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
-        return statistics.occurring()
+        return statistics.axes.occurring(statistics.single.sum(axis=0))
 
     def mle(self, statistics: PairCounts) -> Parameters:
         """Return the most likely tree, of greatest information given the class, with its relative frequencies.
@@ -436,7 +424,7 @@ class EveryTree(Family[PairCounts]):
         names = self.axes.features
         return tuple((names[parent[j]], names[j]) for j in order.tolist() if parent[j] >= 0)
 
-    def log_normalizer(self) -> Array:
+    def _log_normalizer(self) -> Array:
         """log Σ_N' P(N') Σ_T P(T) P(rows | T, N'), of the whole block: (1, 1)."""
         return np.array([[logsumexp(self._log_evidence) - np.log(len(self._log_evidence))]])
 

@@ -15,7 +15,7 @@ from bayesclf.constraints import Whole, require
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.cells_in_a_row import Cells
-from bayesclf.families.multivariate.groups import are_categories, are_seen
+from bayesclf.families.multivariate.groups import are_categories, are_seen, level_counts
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.trees.every_tree import NO_PYMC, EveryTree
 from bayesclf.families.trees.pairs import PairCounts
@@ -80,12 +80,8 @@ class MixedRows(Statistics):
     @override
     def level_counts(self) -> list[tuple[str, tuple[Any, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each category."""
-        out = []
-        for j in np.flatnonzero(are_categories(self.axes)):
-            seen, levels = are_seen(self.X, self.axes)[:, j], self.axes.levels[j]
-            counts = np.bincount(self.X[seen, j].astype(np.intp), self.n[seen], minlength=len(levels))
-            out.append((self.axes.features[j], levels, counts))
-        return out
+        codes = np.where(are_seen(self.X, self.axes) & are_categories(self.axes), self.X, MISSING).astype(np.intp)
+        return level_counts(self.axes, codes, self.n)
 
     @override
     def arrays(self) -> dict[str, Array]:
@@ -226,14 +222,11 @@ class EveryTreeOfCells(Family[MixedRows]):
         """Return that of `EveryTree`."""
         return self.trees.mean()
 
-    def log_normalizer(self) -> Array:
-        """Return that of `EveryTree`, (1, 1)."""
-        return self.trees.log_normalizer()
-
     @override
-    def _log_base(self, statistics: MixedRows) -> float:
-        """Return the log density of the numbers within their cells."""
-        return float(statistics.n @ self._coded(statistics.X)[1])
+    def log_evidence(self, statistics: MixedRows) -> Array:
+        """Return that of the cells under `EveryTree`, and the log density of the numbers within them, (1)."""
+        inside = float(statistics.n @ self._coded(statistics.X)[1])
+        return self.trees.log_evidence(self.counted(statistics)) + inside
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log P(cells | y, tree, θ) and the log density within them, (draw, row, outcome)."""

@@ -28,15 +28,16 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.template import stirling
+
+EQUIVALENT_ROWS = tuple(2.0**power for power in range(-1, 6))
+"""Rows of each class that the prior of tables is worth, averaged over with equal weights."""
 
 LARGEST_COUNTS = 2**25
 """Numbers (outcome × level × level) above which tables of pairs are refused."""
 
 BLOCK_CELLS = 2**22
 """Indicators (row × level) that are multiplied at once."""
-
-STIRLING = 32.0
-"""Number from which Stirling's series is exact to rounding."""
 
 
 @dataclass(frozen=True)
@@ -83,23 +84,10 @@ class PairCounts(Statistics):
     @override
     def reindex(self, axes: Axes) -> Self:
         """Return the counts on axes with additional labels, features or levels, which have none."""
-        place = {name: position for position, name in enumerate(axes.features)}
-        starts = dirichlet.starts(axes.sizes)
-        to = [
-            int(starts[place[name]]) + axes.levels[place[name]].index(level)
-            for name, levels in zip(self.axes.features, self.axes.levels, strict=True)
-            for level in levels
-        ]
-        n_levels = sum(axes.sizes)
+        to, n_levels = self.axes.levels_in(axes), sum(axes.sizes)
         counts = np.zeros((len(axes.labels), n_levels, n_levels))
         counts[np.ix_(self.axes.labels_in(axes), to, to)] = self.counts
         return type(self)(axes, counts)
-
-    def occurring(self) -> NDArray[np.bool_]:
-        """Return whether each feature has an observed cell, (feature)."""
-        seen = np.concatenate(([0.0], np.cumsum(self.single.sum(axis=0))))
-        ends = np.cumsum(self.axes.sizes)
-        return np.asarray(seen[ends] > seen[ends - self.axes.sizes])
 
     @property
     def single(self) -> Array:
@@ -205,10 +193,8 @@ class PairTables:
 
 
 def _remainder(x: Array) -> Array:
-    """Return log Γ(x) − x log x + x, of numbers above 0: by Stirling's series where that difference cancels."""
-    large = np.maximum(x, STIRLING)
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * large**2)) / large**2) / large**2) / large
-    return np.where(x < STIRLING, gammaln(x) - xlogy(x, x) + x, (np.log(2 * np.pi) - np.log(large)) / 2 + series)
+    """Return log Γ(x) − x log x + x, of numbers above 0."""
+    return stirling(x) + 0.5 * np.log(2 * np.pi / x)
 
 
 def log_likelihood_gains(counts: Array, sizes: tuple[int, ...]) -> tuple[Array, Array]:

@@ -397,8 +397,13 @@ def about_joined(frame: Any, known: tuple[Column, ...]) -> list[str]:
         return []
     joined = [column for column in known if column.levels[-1:] == (columns.RARE,)]
     return [
-        f"column {column.name!r} has {len(columns.levels_of(frame[column.name], 'ignore')):,} levels, of which the "
-        f"{len(column.levels) - 1} most frequent have weights of their own and the others, and new ones, share one"
+        f"column {column.name!r} has {len(columns.levels_of(frame[column.name], 'ignore')):,} levels, "
+        + (
+            f"of which the {len(column.levels) - 1} most frequent have weights of their own and the others, and new "
+            "ones, share one"
+            if len(column.levels) > 1
+            else "each of one row; they share one weight with new ones"
+        )
         for column in joined
     ]
 

@@ -105,12 +105,15 @@ def _separates(X: Matrix, y: Integers, theta: Array) -> bool:
     return bool(np.min(own - scores.max(axis=1)) > POSITIVE * max(float(np.abs(theta).max()), 1.0))
 
 
-def separating_columns(X: Matrix, y: Integers) -> Integers:
-    """Return the columns whose values in one class all are at least, or all at most, those in the others."""
+def separating_columns(X: Matrix, y: Integers, fewest: int = 1) -> Integers:
+    """Return the columns whose values in one class all are at least, or all at most, those in the others.
+
+    Both have at least `fewest` rows.
+    """
     labels, found = np.unique(y), np.zeros(X.shape[1], dtype=bool)
     if len(labels) > 1:
         smallest, largest = _extremes(X)
-        for own in labels:
+        for own in labels[[min((y == own).sum(), (y != own).sum()) >= fewest for own in labels]]:
             (least, most), (least_other, most_other) = _extremes(X[y == own]), _extremes(X[y != own])
             found |= ((least >= most_other) | (most <= least_other)) & (largest - smallest > POSITIVE)
     return np.flatnonzero(found)

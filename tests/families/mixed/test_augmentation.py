@@ -11,7 +11,7 @@ from helpers.suites import mainly
 from scipy.special import logsumexp
 
 import bayesclf as bc
-from bayesclf.engines import Augmentation, Exact
+from bayesclf.engines import Augmentation
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Axes, ConditionalGaussian
 
@@ -135,48 +135,6 @@ SHORT, ENOUGH = Augmentation(draws=20, tune=5), Augmentation(draws=250, tune=50)
 quiet = pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 
 
-@pytest.mark.slow  # `test_auto_takes_it_where_only_gaps_are_in_the_way` is its like for tables
-def test_auto_takes_it_where_missing_cells_matter(rng):
-    X, gaps, y = fruit(rng)
-    clf = bc.BayesNetClassifier(EDGES, random_state=1, inference=bc.engines.Auto(augmentation=ENOUGH)).fit(gaps, y)
-    assert clf.inference_ == ENOUGH
-    assert clf.convergence_problems_ == ()
-    assert clf.score(X, y) > 0.95
-    assert bc.BayesNetClassifier(EDGES, random_state=1).fit(X, y).inference_ == Exact()
-    leaf = X.assign(height=gaps["height"])
-    assert bc.BayesNetClassifier(EDGES, random_state=1).fit(leaf, y).inference_ == Exact()
-    blocks = {("color", "weight"): "conditional-gaussian"}
-    assert bc.NaiveBayes(blocks, random_state=1, inference=ENOUGH).fit(gaps, y).score(X, y) > 0.9
-
-
-@pytest.mark.slow  # engines/test_augmentation.py has the seed, contracts/test_learning_in_parts.py parts
-@quiet
-@pytest.mark.parametrize("unit", [1.0, 1e90])
-def test_parts_files_and_units_give_the_same_draws(rng, unit, tmp_path):
-    _, gaps, y = fruit(rng)
-    gaps["height"] *= unit
-    clf = bc.BayesNetClassifier(EDGES, inference=SHORT, random_state=1)
-    whole = clf.fit(gaps, y)
-    parts = bc.BayesNetClassifier(EDGES, inference=SHORT, random_state=1)
-    for start in range(0, 120, 40):
-        parts.partial_fit(gaps[start : start + 40], y[start : start + 40], classes=["apple", "pear"])
-    for name, values in whole.draws_.parameters.items():
-        np.testing.assert_allclose(parts.draws_.parameters[name], values, rtol=1e-6, atol=1e-9)
-    whole.save(tmp_path / "model.nc")
-    loaded = bc.load(tmp_path / "model.nc")
-    np.testing.assert_array_equal(loaded.predict_proba(gaps), whole.predict_proba(gaps))
-    more = loaded.partial_fit(gaps[:10], y[:10])
-    twice = pd.concat([gaps, gaps[:10]]), np.concatenate([y, y[:10]])
-    expected = bc.BayesNetClassifier(EDGES, inference=SHORT, random_state=1).fit(*twice)
-    for name, values in expected.draws_.parameters.items():
-        np.testing.assert_allclose(more.draws_.parameters[name], values, rtol=1e-6, atol=1e-9)
-    if unit == 1:
-        weighted = bc.BayesNetClassifier(EDGES, inference=SHORT, random_state=1)
-        weighted.fit(gaps, y, sample_weight=np.where(np.arange(120) < 10, 2.0, 1.0))
-        for name, values in expected.draws_.parameters.items():
-            np.testing.assert_allclose(weighted.draws_.parameters[name], values, rtol=1e-6, atol=1e-9)
-
-
 @pytest.mark.slow
 @quiet
 def test_numbers_alone_are_those_beside_a_category_without_edges(rng):
@@ -243,15 +201,3 @@ def test_rows_that_an_earlier_fit_added_up_are_refused(rng):
     merged = replace(family, edges="tan").statistics(X, y, AXES)
     with pytest.raises(Refused, match="added up rows whose missing cells others depend on"):
         prior.alternation(merged, 2)
-
-
-@pytest.mark.slow
-@quiet
-@pytest.mark.usefixtures("unwritten_figures")
-@pytest.mark.parametrize("rows", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["alone", "with its rows"])
-def test_a_page_and_checks_of_such_a_fit(rng, tmp_path, rows):
-    _, gaps, y = fruit(rng)
-    clf = bc.BayesNetClassifier(EDGES, inference=ENOUGH, random_state=1).fit(gaps, y)
-    clf.report(tmp_path / "page.html", *((gaps, y) if rows else ()))
-    assert "augmentation" in (tmp_path / "page.html").read_text().lower()
-    assert np.isfinite(bc.loo(clf, gaps, y).elpd)

@@ -12,8 +12,6 @@ from scipy.special import gammaln, xlogy
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.families import BayesianNetwork
-from bayesclf.rules import RULES
 
 LEVELS = {"rain": ("no", "yes"), "wet": ("dry", "wet"), "mood": ("bad", "fair", "good"), "dice": ("1", "2", "3")}
 EDGES = (("rain", "wet"), ("wet", "mood"))
@@ -152,56 +150,6 @@ def test_leaving_out_a_row_changes_the_shared_tables_of_all_classes():
         np.testing.assert_allclose(without[i], expected, rtol=1e-10)
 
 
-def test_rows_are_generated_from_one_table():
-    X, y = rows()
-    clf = network(inference="map").fit(X, y)
-    made, labels = clf.sample(30_000, random_state=5)
-    theta = estimate(X, y, 0.5)
-    for label in CLASSES:
-        own = made[labels == label]
-        share = (own["rain"] == "yes").mean()
-        assert share == pytest.approx(theta[("rain", "all", ())]["yes"], abs=5 * 0.5 / np.sqrt(len(own)))
-        wet = own[own["wet"] == "wet"]
-        share = (wet["mood"] == "good").mean()
-        assert share == pytest.approx(theta[("mood", label, ("wet",))]["good"], abs=5 * 0.5 / np.sqrt(len(wet)))
-
-
-@pytest.mark.parametrize("rule", [*RULES])
-@pytest.mark.parametrize("gaps", [False, True])
-def test_a_free_column_without_parents_and_children_changes_no_prediction(rule, gaps):
-    """The draws of the other tables are other ones, so that averages over draws agree in distribution only."""
-    X, y = rows(200)
-    new = with_gaps(X)[:40] if gaps else X[:40]
-    with_it, without = network().fit(X, y), network(class_free=FREE[:2]).fit(X[["rain", "wet", "mood"]], y)
-    found, expected = (
-        with_it.predict_proba(new, rule=rule),
-        without.predict_proba(new[["rain", "wet", "mood"]], rule=rule),
-    )
-    if rule in ("mle", "map", "mean", "predictive"):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-    elif rule == "bayes-optimal":
-        np.testing.assert_allclose(found, expected, atol=0.01)
-    other = new.assign(dice=new["dice"].iloc[::-1].to_numpy())
-    if rule != "gibbs":
-        np.testing.assert_allclose(with_it.predict_proba(other, rule=rule), found, atol=1e-12)
-
-
-def test_an_observed_free_column_is_evidence_only_through_its_children():
-    X, y = rows(100)
-    clf = network().fit(X, y)
-    new = X[:20].copy()
-    flipped = new.assign(rain=np.where(new["rain"] == "yes", "no", "yes"))
-    np.testing.assert_allclose(clf.predict_proba(flipped), clf.predict_proba(new), atol=1e-12)
-    unknown, unknown_flipped = new.assign(wet=None), flipped.assign(wet=None)
-    assert np.abs(clf.predict_proba(unknown_flipped) - clf.predict_proba(unknown)).max() > 0.01
-
-
-def test_parameters_of_all_classes_count_once():
-    X, y = rows()
-    (block,) = network().fit(X, y).model_.blocks
-    assert block.family.n_parameters == 1 + 2 + 2 + 3 * 2 * 2
-
-
 # Missing training cells
 
 
@@ -307,45 +255,27 @@ def test_the_pymc_model_has_one_variable_for_all_classes():
     assert float(logp(values)) == pytest.approx(expected + len(y) * np.log(1 / 3), rel=1e-9)
 
 
-@pytest.mark.slow
-def test_nuts_has_the_exact_posterior():
-    X, y = rows(25)
-    exact = network(inference=bc.engines.Exact(draws=1000)).fit(X, y)
-    sampled = network(inference=bc.engines.NUTS(draws=600, tune=400, chains=2)).fit(X, y)
-    one, other = (clf.posterior_["posterior"]["theta"] for clf in (exact, sampled))
-    np.testing.assert_allclose(one.mean(("chain", "draw")), other.mean(("chain", "draw")), atol=0.03)
-    np.testing.assert_allclose(sampled.predict_proba(X), exact.predict_proba(X), atol=0.03)
-
-
 # What cannot be
 
 
-@pytest.mark.parametrize("structure", ["tan", "all-trees", "all-forests"])
-def test_structures_that_are_learned_have_no_free_columns(structure):
-    X, y = rows()
-    with pytest.raises(InputError, match="class_free is for edges that are given"):
-        bc.BayesNetClassifier(structure, class_free=("dice",)).fit(X, y)
-    with pytest.raises(InputError, match="class_free is for edges that are given"):
-        BayesianNetwork(class_free=("dice",))
+UNKNOWN = "class_free names column 'snow', but the table has 'rain', 'wet'"
 
 
-def test_a_column_that_is_named_twice_is_refused():
-    X = pd.DataFrame({"s": list("uvuv"), "t": list("uuvv")})
-    with pytest.raises(InputError, match="class_free names column 's' twice; name each column once"):
-        bc.BayesNetClassifier([("s", "t")], class_free=["s", "s"]).fit(X, list("abab"))
-
-
-@pytest.mark.parametrize("names", ["dice", 3, [1], {"dice"}])
-def test_what_is_no_list_of_names_is_refused(names):
-    X, y = rows()
-    with pytest.raises(InputError, match="class_free must be names of columns"):
-        network(class_free=names).fit(X, y)
-
-
-def test_unknown_columns_are_named():
-    X, y = rows()
-    with pytest.raises(InputError, match="class_free names column 'snow', but the table has 'rain', 'wet'"):
-        network(class_free=["snow"]).fit(X, y)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(
+            ({"structure": name}, "class_free is for edges that are given")
+            for name in ("tan", "all-trees", "all-forests")
+        ),
+        ({"class_free": ["wet", "wet"]}, "class_free names column 'wet' twice; name each column once"),
+        *(({"class_free": names}, "class_free must be names of columns") for names in ("dice", 3, [1], {"dice"})),
+        ({"class_free": ["snow"]}, UNKNOWN),
+    ],
+)
+def test_what_cannot_be_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        network(**options).fit(*rows())
 
 
 def test_one_concentration_for_all_classes():

@@ -101,14 +101,6 @@ def test_a_tree_of_counts_in_parts_is_that_of_the_whole(seed, parts):
     assert tan(total) == tan(counted) == tan(whole)
 
 
-def test_every_feature_has_one_parent_at_most_and_the_first_has_none(rng):
-    statistics = simulated(rng, 6)[2]
-    edges = tan(statistics)
-    children = [child for _, child in edges]
-    assert len(set(children)) == len(children)
-    assert "x0" not in children
-
-
 def test_ties_go_to_the_earlier_feature():
     X = np.repeat(np.arange(2)[:, None], 4, axis=1)
     statistics = GroupedMoments.of(X, np.zeros(2, dtype=int), Axes(("k",), ("d", "c", "b", "a"), ((0, 1),) * 4))

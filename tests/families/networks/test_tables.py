@@ -12,8 +12,7 @@ import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, JointTable, dirichlet
 from bayesclf.families.multivariate.groups import GroupedMoments
-from bayesclf.families.networks import factors, row_counts
-from bayesclf.families.networks.factors import Factor, Layout
+from bayesclf.families.networks import tables
 
 SIZES = (2, 3, 2, 2)
 NAMES = ("a", "b", "c", "d")
@@ -65,14 +64,6 @@ def assert_same_probabilities(one, other, tolerance=1e-12):
 
 
 @every_family
-def test_probabilities_of_all_rows_add_up_to_one(family, rng):
-    prior, statistics = resolved(family, *rows(rng))
-    np.testing.assert_allclose(logsumexp(prior.log_density(every_row(), prior.draw(rng, 5)), axis=1), 0, atol=1e-12)
-    predictive = prior.posterior(statistics).log_predictive(every_row())
-    np.testing.assert_allclose(logsumexp(predictive, axis=0), 0, atol=1e-12)
-
-
-@every_family
 def test_missing_cells_are_summed_over_all_completions(family, rng):
     prior, _ = resolved(family, *rows(rng))
     parameters = prior.draw(rng, 3)
@@ -88,7 +79,7 @@ def test_rows_of_any_number_share_one_pass_in_blocks(rng, monkeypatch):
     family = resolved(FAMILIES["diamond"], *rows(rng))[0]
     X, parameters = rows(rng, 50, 0.5)[0], family.draw(rng, 4)
     at_once = family.log_density(X, parameters)
-    monkeypatch.setattr(factors, "WORK_BYTES", 1)
+    monkeypatch.setattr(tables, "WORK_BYTES", 1)
     np.testing.assert_allclose(family.log_density(X, parameters), at_once, rtol=1e-13)
 
 
@@ -107,7 +98,7 @@ def test_a_chain_of_many_missing_cells_is_summed_link_by_link():
 
 def test_missing_cells_that_hang_together_by_too_many_are_refused(rng, monkeypatch):
     family = resolved(FAMILIES["diamond"], *rows(rng))[0]
-    monkeypatch.setattr(factors, "LARGEST_TABLE", 4)
+    monkeypatch.setattr(tables, "LARGEST_TABLE", 4)
     with pytest.raises(Refused, match=r"columns 'a', 'b', 'c' takes a table of 12 combinations \(limit 4\)"):
         family.log_density(np.array([[-1, -1, -1, 0]]), family.draw(rng, 1))
 
@@ -132,18 +123,6 @@ def test_maximum_likelihood_of_all_edges_is_that_of_the_joint_table(rng, n):
     assert_same_probabilities(network.log_density(every_row(), one), joint.log_density(every_row(), other))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_parameter_counts_are_the_textbooks(n):
-    """Mitchell §1.1: 2(2^n − 1) for the unrestricted classifier of n boolean features, 2n for naive Bayes."""
-    names = tuple(f"x{j}" for j in range(n))
-    axes = Axes(("no", "yes"), names, ((False, True),) * n)
-    assert JointTable(axes=axes).n_parameters == 2 * (2**n - 1)
-    assert BayesianNetwork(edges=(), axes=axes).n_parameters == 2 * n
-    pairs, chain = tuple(itertools.combinations(names, 2)), tuple(itertools.pairwise(names))
-    assert BayesianNetwork(edges=pairs, axes=axes).n_parameters == 2 * (2**n - 1)
-    assert BayesianNetwork(edges=chain, axes=axes).n_parameters == 2 * (2 * n - 1)
-
-
 # Missing cells in training rows
 
 
@@ -164,10 +143,10 @@ def objective(family, statistics, prior=0.0):
 def test_counts_and_sums_have_the_likelihood_of_the_rows(family, rng):
     prior, statistics = resolved(family, *rows(rng, 80, 0.35))
     layout = prior.layout(AXES)
-    counts, sums = row_counts.split(layout, statistics)
+    counts, sums = tables.split(layout, statistics)
     assert len(sums) > 0
     for theta in hypotheses(family, rng)["theta"]:
-        found = (xlogy(counts, theta).sum() + (sums.counts * row_counts.log_sums(sums, theta)[0]).sum()).item()
+        found = (xlogy(counts, theta).sum() + (sums.counts * tables.log_sums(sums, theta)[0]).sum()).item()
         np.testing.assert_allclose(found, objective(prior, statistics)(theta), rtol=1e-12)
 
 
@@ -194,22 +173,15 @@ def test_a_missing_cell_that_no_observed_one_depends_on_leaves_a_closed_form(rng
     X[::3, 3] = -1
     family, statistics = resolved(FAMILIES["chain"], X, y)
     assert not family.not_conjugate(statistics)
-    counts, sums = row_counts.split(family.layout(AXES), statistics)
+    counts, sums = tables.split(family.layout(AXES), statistics)
     assert len(sums) == 0
     # Of d only the rows that have it count, of the others all.
     assert [counts[:, start:stop].sum() for start, stop in ((0, 2), (2, 8), (8, 14), (14, 18))] == [60, 60, 60, 40]
 
 
-def test_sums_are_shared_by_rows_and_separated_by_what_is_observed(rng):
-    X, y = rows(rng, 400, 0.2)
-    family, statistics = resolved(FAMILIES["chain"], X, y)
-    _, sums = row_counts.split(family.layout(AXES), statistics)
-    assert len(sums) < (statistics.row_counts[0] < 0).any(axis=1).sum()
-
-
 def test_too_many_completions_are_refused(rng, monkeypatch):
     family, statistics = resolved(FAMILIES["joint"], *rows(rng, 60, 0.3))
-    monkeypatch.setattr(row_counts, "LARGEST_SUMS", 10)
+    monkeypatch.setattr(tables, "LARGEST_SUMS", 10)
     with pytest.raises(Refused, match=r"completions × tables to be summed over \(limit 10\); fit with missing='level'"):
         family.map(statistics)
 
@@ -310,16 +282,6 @@ def test_row_counts_of_many_features_do_not_overflow(rng):
     counted = GroupedMoments.of(np.vstack([X, X[:10]]), np.zeros(60, dtype=int), axes)
     np.testing.assert_array_equal(counted.row_counts[0], np.unique(X, axis=0))
     assert counted.row_counts[1].sum() == 60
-
-
-def test_what_a_missing_cell_makes_hang_together():
-    layout = Layout(AXES, (Factor((0,)), Factor((1,), (0,)), Factor((2,), (0,)), Factor((3,), (1, 2))))
-    plan = layout.plan(np.array([True, False, False, True]))
-    assert [part.features for part in plan.hidden] == [(1, 2)]
-    assert [part.factors for part in plan.hidden] == [(1, 2, 3)]
-    plan = layout.plan(np.array([True, True, False, False]))
-    assert plan.hidden == ()
-    np.testing.assert_array_equal(plan.seen, [True, True, False, False])
 
 
 def test_a_configuration_is_possible_whatever_the_columns_outside_of_it():

@@ -9,7 +9,7 @@ from helpers.trees import every_tree
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import Refused
 from bayesclf.families import Axes, EveryTree
 from bayesclf.families.trees import every_tree as module
 from bayesclf.families.trees.every_tree import directed, pairs
@@ -158,12 +158,6 @@ def test_everything_equals_going_through_all_structures(options, times, rng):
     np.testing.assert_allclose(posterior.log_predictive(new), expected, rtol=0, atol=tolerance)
 
 
-def test_many_rows_leave_one_tree(rng):
-    X, y = dependent_rows(rng, 3000)
-    _, _, posterior = fitted(X, y, np.full(3000, 100.0), SIZES)
-    assert np.abs(np.round(posterior.edge_probabilities()) - posterior.edge_probabilities()).max() < 1e-12
-
-
 def test_the_prior_expects_few_edges():
     family = EveryTree(2.0, forests=True)
     prior = family.resolve_prior(family.statistics(np.empty((0, 4), int), np.empty(0, int), axes_of(SIZES)))
@@ -256,18 +250,6 @@ def test_one_column_and_one_level(rng):
 def test_rows_with_gaps_are_refused_in_training():
     with pytest.raises(Refused, match="column 'x1' has 1 missing cell, and sums over all trees take complete"):
         EveryTree().statistics(np.array([[0, -1], [1, 1]]), np.array([0, 1]), axes_of((2, 2)))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"equivalent_rows": 0.0}, "equivalent_rows must be above 0"),
-        ({"equivalent_rows": ()}, r"equivalent_rows must be above 0 and finite, not \(\)"),
-    ],
-)
-def test_options_are_checked(options, message):
-    with pytest.raises(InputError, match=message):
-        EveryTree(**options)
 
 
 def test_too_many_columns_are_refused():

@@ -21,15 +21,6 @@ def test_the_sum_and_the_probabilities_of_edges_equal_enumeration(size, spread, 
     np.testing.assert_allclose(found.probabilities, probabilities, rtol=1e-9, atol=1e-13)
 
 
-def test_seven_vertices_far_apart(rng):
-    log_weights = symmetric_weights(rng, 7, 3000.0)
-    log_sum, probabilities = enumerated(log_weights)
-    found = MaximumTree.of(log_weights)
-    assert found.log_sum == pytest.approx(log_sum, rel=1e-14)
-    np.testing.assert_allclose(found.probabilities, probabilities, atol=1e-13)
-    assert found.probabilities.sum() / 2 == pytest.approx(6)
-
-
 @pytest.mark.parametrize("spread", SPREADS)
 def test_the_scales_of_one_graph_serve_others(spread, rng):
     log_weights = symmetric_weights(rng, 6, spread)

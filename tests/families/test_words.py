@@ -1,10 +1,12 @@
-"""Presences where a concentration is 1, a probability is 0 or 1, or a cell is at the threshold."""
+"""Presences and counts of words: sparse tables, and where a concentration, a probability or a cell is at an edge."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from bayesclf.families import Axes, Bernoulli
+from bayesclf.errors import Refused
+from bayesclf.families import Axes, Bernoulli, Multinomial
+from bayesclf.families.cells import dense
 from bayesclf.families.terms import Pair
 
 AXES = Axes(("no", "yes"), ("u", "v"))
@@ -49,3 +51,20 @@ def test_cells_that_are_drawn_are_present_as_often_as_the_model_says(threshold):
     assert (np.abs(share - theta) <= 4 * np.sqrt(theta * (1 - theta) / 1_000)).all()
     if 0 <= threshold < 1:
         assert set(np.unique(cells)) == {0, 1}
+
+
+def test_a_stored_zero_is_no_word():
+    counts, axes = np.array([[2.0, 0.0, 1.0], [0.0, 3.5, 1.0]]), Axes(("no", "yes"), ("a", "b", "c"))
+    stored = sparse.csr_array((counts.ravel(), np.tile(np.arange(3), 2), [0, 3, 6]), shape=(2, 3))
+    family = Multinomial()
+    family = family.resolve_prior(family.statistics(counts, np.arange(2), axes))
+    impossible = {"theta": np.array([[[0.5, 0.0, 0.5], [0.2, 0.3, 0.5]]])}
+    assert stored.nnz == 6
+    np.testing.assert_array_equal(family.log_predictive(stored), family.log_predictive(counts))
+    np.testing.assert_array_equal(family.log_density(stored, impossible), family.log_density(counts, impossible))
+
+
+def test_a_small_table_is_made_dense_and_a_large_one_refused():
+    np.testing.assert_array_equal(dense(sparse.csr_array(np.eye(2))), np.eye(2))
+    with pytest.raises(Refused, match="would hold all their 4,194,305 cells \\(limit 4,194,304\\)"):
+        dense(sparse.csr_array((1, 2**22 + 1)))
