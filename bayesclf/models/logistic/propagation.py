@@ -23,8 +23,8 @@ POINTS, REACH = 101, 7.0
 POINTS_OF_MORE = 128
 """Points along several axes."""
 SWEEPS, STEP, SETTLED = 8, 0.7, 0.1
-"""Most sweeps over the rows; the share of the way to its new site that each goes; and how small the changes are that end
-them: the norm over the rows of the change of the mean in sds and of the log variance."""
+"""Most sweeps over the rows, the share of the way to its new site that each goes, and the change that ends them:
+the norm over the rows of the change of the mean in sds and of the log variance."""
 LEAST = 1e-6
 """Share of the precision of a row's scores that the other rows keep at least."""
 
