@@ -110,7 +110,7 @@ class Hypotheses:
         """Size of one hypothesis."""
         return sum(values.nbytes for values in self.parameters.values()) / len(self)
 
-    @property
+    @cached_property
     def log_weights(self) -> Array:
         """Log weights (draw)."""
         return np.full(len(self), -np.log(len(self)))
@@ -289,7 +289,7 @@ class SeededHypotheses:
             "with `take`, or fit with fewer draws, such as inference=bc.engines.Exact(draws=25)"
         )
 
-    @property
+    @cached_property
     def log_weights(self) -> Array:
         """Log weights (draw)."""
         return np.full(len(self), -np.log(len(self)))
