@@ -650,7 +650,6 @@ class GenerativeClassifier(BayesClassifier):
     @override
     def _renew(self, model: Model) -> None:
         super()._renew(model)
-        self.__dict__.pop("_temper", None)
         self._partly = None
 
     @override

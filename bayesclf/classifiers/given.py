@@ -82,9 +82,7 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
         problems = convergence_problems(posterior[list(given)], stats, settings.max_treedepth, PYMC)
         for problem in problems:
             warn(problem, ConvergenceWarning)
-    other = copy(classifier)
-    for name in ("posterior_", "_temper"):
-        other.__dict__.pop(name, None)
+    other = copy(classifier)  # without cached properties
     other.model_ = model
     if isinstance(model, GenerativeModel):
         other.model_ = replace(model, posterior_given=True)

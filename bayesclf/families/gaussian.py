@@ -249,9 +249,7 @@ class Gaussian(Family[Moments]):
         def log_density(X: Array) -> Array:
             """Return it, (draw, row, outcome)."""
             z, log_slope = self._changed(X, self.axes)
-            out = scores(z)
-            out += log_slope
-            return out
+            return scores(z) + log_slope if np.ndim(log_slope) else scores(z)
 
         return log_density
 

@@ -157,21 +157,23 @@ class Answers:
     ) -> Answers:
         """Normalize scores (row, outcome, draw) over the labels, and weigh the hypotheses.
 
-        The large arrays are in `memory`; where every class is impossible the class prior answers.
+        Where every class is impossible the class prior answers.
+
+        `scores`: They are overwritten.
         """
         top = largest = scores.max(axis=1)
         impossible = top == -np.inf
         if impossible.any():
             scores = np.where(impossible[:, None], hypotheses.log_class_prior().T, scores)
             largest = scores.max(axis=1)
-        less = np.subtract(scores, largest[:, None], out=memory.array("scores", scores.shape))
-        ratios = np.exp(less, out=memory.array("ratios", scores.shape))
+        scores -= largest[:, None]
+        ratios = np.exp(scores, out=memory.array("ratios", scores.shape))
         total = ratios.sum(axis=1)
         log_weights = hypotheses.log_weights
         mass = square = np.zeros(len(scores))
         if given_x and hypotheses.generative:
             log_weights, mass, square = weights_given_x(hypotheses, top + np.log(total))
-        return cls(less, ratios, total, top, impossible, log_weights, mass, square, memory, first)
+        return cls(scores, ratios, total, top, impossible, log_weights, mass, square, memory, first)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -189,7 +191,7 @@ class Answers:
     @property
     def mean_proba(self) -> Array:
         """Σ_s w_s P(k | x, h_s), (row, outcome), without an array of all P."""
-        return np.asarray(np.matmul(self.ratios, (self.weights / self.total)[..., None])[..., 0])
+        return np.asarray(np.vecdot(self.ratios, (self.weights / self.total)[:, None]))
 
     @cached_property
     def log_total(self) -> Array:

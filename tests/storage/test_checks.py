@@ -105,5 +105,5 @@ def test_columns_of_many_levels(make, change, tmp_path):
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     with pytest.raises(InputError, match=STRANGE):
         bc.load(path)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
