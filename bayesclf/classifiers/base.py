@@ -7,7 +7,7 @@ import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from itertools import takewhile
 from types import SimpleNamespace
@@ -448,7 +448,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
 
     def _renew(self, model: Model) -> None:
         """Set the fitted state that does not depend on the engine."""
-        self.__dict__ = self.__getstate__()  # without cached properties
+        self.__dict__.pop("posterior_", None)
         self.seed_ = seed_of(self.random_state)
         if self.rule is not None:
             rules.resolve(self.rule)
@@ -525,12 +525,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             assert isinstance(model, GenerativeModel)
             assert isinstance(self.model_, GenerativeModel)
             return SeededHypotheses(model, self.model_.posterior(), self.draws_.seeded)
-        return self._of_posterior if class_prior is None else replace(self._of_posterior, model=model, offset=offset)
-
-    @cached_property
-    def _of_posterior(self) -> Hypotheses:
-        """The draws of the posterior, with what the answers to all rows share."""
-        return Hypotheses(self.model_, self._posterior_parameters())
+        return Hypotheses(model, self._posterior_parameters(), offset=offset)
 
     def _posterior_parameters(self) -> Parameters:
         assert self.draws_ is not None

@@ -650,6 +650,7 @@ class GenerativeClassifier(BayesClassifier):
     @override
     def _renew(self, model: Model) -> None:
         super()._renew(model)
+        self.__dict__.pop("_temper", None)
         self._partly = None
 
     @override

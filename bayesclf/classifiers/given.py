@@ -82,7 +82,9 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
         problems = convergence_problems(posterior[list(given)], stats, settings.max_treedepth, PYMC)
         for problem in problems:
             warn(problem, ConvergenceWarning)
-    other = copy(classifier)  # without cached properties
+    other = copy(classifier)
+    for name in ("posterior_", "_temper"):
+        other.__dict__.pop(name, None)
     other.model_ = model
     if isinstance(model, GenerativeModel):
         other.model_ = replace(model, posterior_given=True)

@@ -377,7 +377,7 @@ def compare(
     >>> found = bc.compare([bc.GaussianNB(), DummyClassifier()], X, y, rules=["predictive"], cv=3)
     >>> found.table[["model", "rule", "accuracy"]].round(2)
                  model        rule  accuracy
-    0              gnb  predictive      0.83
+    0              gnb  predictive      0.92
     1  DummyClassifier           —      0.50
     """
     models = peers.named(models)

@@ -20,7 +20,7 @@ from bayesclf.models.logistic.nodes import Found
 
 POINTS, REACH = 101, 7.0
 """Points at which the likelihood of a row is averaged along one axis, and how many sds they reach from the mean."""
-POINTS_OF_MORE = 128
+POINTS_OF_MORE = 256
 """Points along several axes."""
 SWEEPS, STEP, SETTLED = 8, 0.7, 0.1
 """Most sweeps over the rows, the share of the way to its new site that each goes, and the change that ends them:
