@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Array, Integers, require_bytes
 from bayesclf.classifiers.base import (
     BayesClassifier,
     fitted_with,
@@ -39,6 +39,9 @@ PREFIT = "prefit"
 
 DRAWN = "its probabilities are those of one drawn hypothesis for each row, and have no log score"
 """Why the Gibbs classifier is not part of a stack."""
+
+ROW_BYTES = 64
+"""Memory that a repeated row takes at least."""
 
 
 class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -153,7 +156,8 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array of shape (row,)
             Labels (row).
         sample_weight : array of shape (row,) or None
-            Weights (row), at least 0: how often each row counts. They need folds, as in ``cv=5``.
+            Weights (row), at least 0: how often each row counts. Where rows are left out one by one they must be
+            whole numbers.
 
         Returns
         -------
@@ -175,7 +179,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         one_by_one = prefit or self.cv is None
         weight = None if sample_weight is None else checked_weights(sample_weight, len(labels))
         if weight is not None and one_by_one:
-            raise InputError("sample_weight is for folds; take cv=5, or give each row as often as it counts")
+            X, y, weight = *_repeated(X, y, weight), None
         self.models_ = {
             name: model if prefit else self._fitted(model, X, y, weight) for name, model in self.models.items()
         }
@@ -396,3 +400,16 @@ def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]
     if rule == peers.NO_RULE:
         return peers.log_proba(fits[name], as_table(X), classes)
     return np.asarray(fits[name].predict_log_proba(X, rule=rule))
+
+
+def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:
+    """Return rows and labels, each as often as its weight says."""
+    if (weight != np.round(weight)).any():
+        raise InputError(
+            "leaving out rows one by one needs weights that are whole numbers, how often each row counts; take "
+            "cv=5 for others"
+        )
+    X, y = indexable(X, y)
+    require_bytes(ROW_BYTES * weight.sum(), f"{weight.sum():,.0f} rows, each as often as it counts,", "take cv=5")
+    rows = np.repeat(np.arange(len(weight)), weight.astype(np.intp))
+    return _safe_indexing(X, rows), _safe_indexing(y, rows)

@@ -136,7 +136,9 @@ def wish_of(
             raise InputError(
                 f"missing must be a mapping from columns to lists of values, or a list of values, not {own!r}"
             )
-        for name, values in (own if isinstance(own, Mapping) else {None: own or ()}).items():
+        for name, values in (own if isinstance(own, Mapping) else {None: () if own is None else own}).items():
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise InputError(f"missing must have a list of values for column {name!r}, not {values!r}")
             codes[name] = [*codes.get(name, ()), *values]
     missing = {name: values for name, values in codes.items() if values or name is not None}
     return Wish(**given, missing=missing, kinds=dict(kinds or {}), known=tuple(known), target=target)

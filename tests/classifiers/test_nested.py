@@ -99,9 +99,14 @@ class TestStackedClassifier:
         folds = bc.StackedClassifier(piped_models, cv=3).fit(X, Y)
         np.testing.assert_allclose(sum(folds.weights_.values()), 1)
 
-    def test_weights_need_folds(self):
-        with pytest.raises(InputError, match="sample_weight is for folds; take cv=5"):
-            bc.StackedClassifier(MODELS).fit(X, Y, sample_weight=np.ones(150))
+    def test_whole_weights_are_repeated_rows(self):
+        weight = np.random.default_rng(3).integers(0, 3, size=150)
+        rows = np.repeat(np.arange(150), weight)
+        weighted = bc.StackedClassifier(MODELS, rule="predictive").fit(X, Y, sample_weight=weight)
+        repeated = bc.StackedClassifier(MODELS, rule="predictive").fit(X[rows], Y[rows])
+        assert weighted.weights_ == repeated.weights_
+        with pytest.raises(InputError, match="one by one needs weights that are whole numbers"):
+            bc.StackedClassifier(MODELS).fit(X, Y, sample_weight=np.full(150, 0.5))
 
     def test_folds_that_leave_out_a_row_twice_are_refused(self):
         folds = [(np.arange(50, 150), np.arange(50)), (np.arange(49), np.arange(49, 150))]
