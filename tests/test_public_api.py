@@ -110,9 +110,9 @@ def commands(command, words=("bayesclf",)):
 
 
 def command_line():
-    from bayesclf.cli import app, groups
+    from bayesclf.cli import app, experiment
 
-    groups.register()
+    experiment.register()
     return dict(commands(typer.main.get_command(app)))
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli import commands, groups, options
+from bayesclf.cli import commands, datasets, experiment, options
 from bayesclf.cli.console import (
     BAD_INPUT,
     INTERRUPTED,
@@ -40,8 +40,8 @@ app = options.app(
 )
 for command in (commands.compare, commands.fit, commands.predict, commands.report):
     app.command(command.__name__, epilog=options.HOW_READ)(command)
-app.add_typer(groups.datasets, name="datasets")
-app.add_typer(groups.experiment, name="experiment")
+app.add_typer(datasets.app, name="datasets")
+app.add_typer(experiment.app, name="experiment")
 
 
 def _print_version(wanted: bool) -> None:
@@ -65,7 +65,7 @@ def _start(
 def _program(experiments: bool) -> Any:
     """Return all commands, which Typer takes some time to make, with those of the experiments or without."""
     if experiments:
-        groups.register()
+        experiment.register()
     return typer.main.get_command(app)
 
 

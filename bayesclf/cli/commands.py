@@ -58,14 +58,8 @@ def compare(
     start = time.perf_counter()
     import numpy as np
 
-    from bayesclf.cli.training import (
-        comparison_json,
-        issues_of_columns,
-        load_training,
-        show_comparison,
-        show_training,
-        source_files,
-    )
+    from bayesclf.cli.inputs import load_training, show_training, source_files
+    from bayesclf.cli.results import comparison_json, issues_of_columns, show_comparison
     from bayesclf.engines.inference import ENGINES
     from bayesclf.evaluation import comparison as evaluation
     from bayesclf.report import write_comparison
@@ -170,7 +164,8 @@ def fit(
 ) -> None:
     """Fit a classifier and save it."""
     from bayesclf.classifiers.generative import GenerativeClassifier
-    from bayesclf.cli.training import engine_name, load_training, show_training, source_files
+    from bayesclf.cli.inputs import load_training, show_training, source_files
+    from bayesclf.cli.results import engine_name
     from bayesclf.engines.inference import ENGINES
     from bayesclf.storage import save
     from bayesclf.tables.columns import notes_of
@@ -290,7 +285,7 @@ def report(
     classifier = load(model)
     X, y = None, None
     if table is not None:
-        from bayesclf.cli.training import load_training, show_sentences
+        from bayesclf.cli.inputs import load_training, show_sentences
         from bayesclf.interpretation.prediction_files import as_read, kind_to_read, with_levels
 
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}

@@ -50,7 +50,8 @@ class Slice(Concise):
     chains : int
         Number of independent chains; fewer than two cannot show whether they agree.
     thin : int
-        Steps of a chain for each draw that is kept.
+        Steps of a chain for each draw that is kept; four times as many where the chains have not converged, if this
+        takes less than about half a minute.
 
     References
     ----------

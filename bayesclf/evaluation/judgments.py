@@ -218,8 +218,8 @@ def too_good(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers, Inte
             TooGood(
                 f"{repeated:,} of {tested:,} held-out rows repeat a training row, label included, so that scores are "
                 "too good and ± too small",
-                "keep each row once, once = ~X.duplicated(), X[once], y[once], or all rows of one unit in one fold, "
-                "cv=list(sklearn.model_selection.GroupKFold(5).split(X, y, groups))",
+                "keep each row once, once = ~X.assign(label=y).duplicated(); X, y = X[once], y[once], or all rows of "
+                "one unit in one fold, cv=list(sklearn.model_selection.GroupKFold(5).split(X, y, groups))",
             )
         )
     return found

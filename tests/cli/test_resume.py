@@ -29,7 +29,7 @@ from bayesclf import cli
 from bayesclf.interpretation import prediction_files
 from bayesclf.tables import streams as batches
 
-for late in ("bayesclf.cli.training", "bayesclf.cli.training", "bayesclf.classifiers"):
+for late in ("bayesclf.cli.inputs", "bayesclf.cli.results", "bayesclf.classifiers"):
     import_module(late)
 
 def watch(event, details):

@@ -1,0 +1,129 @@
+"""A comparison in the terminal and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from bayesclf.cli.console import wrapped
+from bayesclf.engines.inference import ENGINES
+from bayesclf.report.tree import plain
+from bayesclf.report.verdict import defined, overview, verdict
+from bayesclf.wording import duration, printable
+
+if TYPE_CHECKING:
+    from bayesclf.classifiers import BayesClassifier
+    from bayesclf.cli.inputs import Training
+    from bayesclf.diagnostics import Finding
+    from bayesclf.evaluation.comparison import Comparison
+
+OF_COLUMNS = ("M07", "M08", "M09")
+"""Checks that are about the columns, not about a model."""
+
+Record = dict[Any, Any]
+
+
+def show_comparison(console: Console, comparison: Comparison, issues: Sequence[Issue], seconds: float) -> None:
+    """Print what a comparison shows of itself, its notes, the verdict and the time taken.
+
+    Parameters
+    ----------
+    console
+        The terminal.
+    comparison
+        The comparison; at least one rule has an answer.
+    issues
+        As `issues_of_columns` returns them.
+    seconds
+        Time that the command took.
+    """
+    display, said = overview(comparison), verdict(comparison, comparison.table)
+    scores = replace(display, sentences=())  # the verdict says more
+    console.print(scores.text(console.width, most_lines=None), soft_wrap=True)
+    sentences = [f"{models}: {note}" for models, note in _notes(comparison)]
+    sentences.append(" ".join([said.headline, *said.findings]))
+    if said.cautions:
+        sentences.append(" ".join(["What not to trust:", *said.cautions]))
+    sentences += [
+        f"{issue.finding.code} {issue.finding.title}: {issue.finding.reason}; {issue.finding.next_step}."
+        for issue in issues
+    ]
+    for sentence in [*sentences, defined(comparison), _time(comparison, seconds)]:
+        console.print(wrapped(printable(sentence), console.width), soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Issue:
+    """What is wrong with the columns, and for which models; the words are those of the first."""
+
+    finding: Finding
+    models: list[str]
+
+
+def issues_of_columns(comparison: Comparison) -> list[Issue]:
+    """Return what is wrong with the columns for some model, by the checks of the fits on all rows, each once."""
+    from bayesclf.diagnostics import diagnose
+
+    found: dict[str, Issue] = {}
+    for model, fit in comparison.fits.items():
+        for issue in diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=OF_COLUMNS).issues:
+            found.setdefault(issue.code, Issue(issue, [])).models.append(model)
+    return [found[code] for code in sorted(found)]
+
+
+def engine_name(classifier: BayesClassifier) -> str:
+    """Return the name of the engine that fitted a classifier."""
+    return next(name for name, cls in ENGINES.items() if isinstance(classifier.inference_, cls))
+
+
+def _notes(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return each note once, with its models."""
+    models: dict[str, list[str]] = {}
+    for model, notes in comparison.notes.items():
+        for note in notes:
+            models.setdefault(note, []).append(model)
+    return [(", ".join(names), note) for note, names in models.items()]
+
+
+def _time(comparison: Comparison, seconds: float) -> str:
+    engines = {model: f", {engine_name(fit)}" for model, fit in comparison.fits.items()}
+    folds = ", ".join(
+        f"{duration(spent)} ({model}{engines.get(model, '')})" for model, spent in comparison.seconds.items()
+    )
+    splits = f"{comparison.cv} folds" + (f", {comparison.repeats} times" if comparison.repeats > 1 else "")
+    return f"{duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
+
+
+def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: Training) -> str:
+    """Return all results of a comparison as JSON.
+
+    Undefined numbers are null; infinite ones the strings "inf" and "-inf". Times are left out, so that the same command
+    on the same machine writes the same text.
+    """
+    table = comparison.table
+    said = verdict(comparison, table)
+    labels = enumerate(comparison.classes)
+    document = {
+        "rows": len(training.y),
+        "labels": [{"label": str(label), "rows": (comparison.y == code).sum()} for code, label in labels],
+        "read": comparison.read,
+        "columns": training.columns.to_dict("records"),
+        "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},
+        "table": table.to_dict("records"),
+        "best": dict(zip(("model", "rule"), comparison.best, strict=True)),
+        "verdict": [said.headline, *said.findings],
+        "cautions": said.cautions,
+        "notes": comparison.notes,
+        "checks": [_check(issue) for issue in issues],
+    }
+    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _check(issue: Issue) -> Record:
+    """Return an issue without the numbers behind it, which the report has."""
+    said = {name: getattr(issue.finding, name) for name in ("code", "title", "severity", "reason", "next_step")}
+    return {**said, "models": issue.models}
