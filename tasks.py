@@ -96,7 +96,7 @@ def main(words: list[str]) -> None:
         case ["demo", *rest]:
             install()
             run(SCRIPTS / "bayesclf", *DEMO, *rest)
-            print(f"the report is {ROOT / 'report.html'}")
+            print(f"the report is {ROOT / 'report.html'}, the command {SCRIPTS / 'bayesclf'}")
         case ["test", *rest]:
             install("--group", "dev")
             chosen = rest or ["-m", "not slow and not browser"]

@@ -12,7 +12,8 @@ import typer
 
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file
-from bayesclf.wording import did_you_mean, listed
+from bayesclf.tables.options import option as named_option
+from bayesclf.wording import did_you_mean, joined, listed, named
 
 if TYPE_CHECKING:
     from bayesclf.arrays import Array
@@ -237,13 +238,14 @@ def check_kinds(models: Iterable[str], kinds: Mapping[str, str], only: bool = Fa
     for model in models:
         last = "choose another --model" if only else f"leave {model} out"
         allowed = KINDS_OF_MODEL.get(model, USUAL_KINDS)
-        for column, kind in kinds.items():
-            if kind not in allowed:
-                other = "" if allowed == ("number",) else f" or --kind {column}={allowed[-1]}"
-                raise InputError(
-                    f"column {column!r} holds {PLURAL[kind]}, and {model} takes "
-                    f"{' and '.join(PLURAL[own] for own in allowed)}; say --drop {column}{other}, or {last}"
-                )
+        wrong = {column: kind for column, kind in kinds.items() if kind not in allowed}
+        if wrong:
+            as_kind = "" if allowed == ("number",) else f" or {named_option('kind', dict.fromkeys(wrong, allowed[-1]))}"
+            raise InputError(
+                f"column{'s' * (len(wrong) > 1)} {named([*wrong])} hold{'s' * (len(wrong) == 1)} "
+                f"{joined(dict.fromkeys(PLURAL[kind] for kind in wrong.values()))}, and {model} takes "
+                f"{joined(PLURAL[own] for own in allowed)}; say {named_option('drop', [*wrong])}{as_kind}, or {last}"
+            )
 
 
 def read_cost(path: str, labels: list[str]) -> Array:

@@ -25,6 +25,7 @@ from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.identifiability import separating_columns
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, remarks
+from bayesclf.tables.options import leaving_out, of_memory
 from bayesclf.wording import named
 
 
@@ -71,7 +72,7 @@ def constant_columns(context: Context) -> Answer:
     if names:
         return tip(
             f"{named(names)} ha{'s' if len(names) == 1 else 've'} at most one value, which is not informative",
-            f"find out why, or leave them out: X.drop(columns={names[: thresholds.SHOWN]})",
+            f"find out why, or leave them out: {leaving_out(names[: thresholds.SHOWN])}",
             evidence,
         )
     return passed("every column varies", evidence)
@@ -113,7 +114,7 @@ def duplicate_columns(context: Context) -> Answer:
 
 def _leave_out(pairs: list[tuple[str, str]]) -> str:
     """Return the call that leaves out one column of each pair."""
-    return f"leave out one of each pair: X.drop(columns={list(dict.fromkeys(a for a, _ in pairs))[: thresholds.SHOWN]})"
+    return f"leave out one of each pair: {leaving_out([*dict.fromkeys(a for a, _ in pairs)][: thresholds.SHOWN])}"
 
 
 def _repeated(pairs: list[tuple[str, str]]) -> str:
@@ -132,11 +133,15 @@ def _same_numbers(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def _same_partitions(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield (column, earlier column) that have equal cells in the same rows, up to renaming the values."""
+    """Yield (column, earlier column) that have equal cells in the same rows, up to renaming the values.
+
+    Numbers that are nearly all different say nothing of each other, also where whole rows are repeated.
+    """
     known: dict[bytes, str] = {}
-    for name in frame:
+    different = len(frame.drop_duplicates())
+    for name, kind in columns.kinds_of(frame).items():
         codes, values = pd.factorize(frame[name])
-        if 2 <= len(values) <= len(frame) / 2:
+        if 2 <= len(values) <= (different if kind == "number" else len(frame)) / 2:
             first = known.setdefault(codes.tobytes(), str(name))
             if first != name:
                 yield str(name), first
@@ -162,7 +167,7 @@ def identifiers(context: Context) -> Answer:
     if names:
         return issue(
             f"{named(names)} look{'s' * (len(names) == 1)} like the name or number of a row, which no new row shares",
-            f"leave it out: X.drop(columns={names})",
+            f"leave it out: {leaving_out(names)}",
             evidence,
             "moderate",
         )
@@ -186,12 +191,14 @@ def hidden_missing(context: Context) -> Answer:
     evidence = pd.DataFrame(lines, columns=["column", "value", "cells", "nearest_other"])
     if spikes:
         first, found = next(iter(spikes.items()))
-        codes = {name: one.value for name, one in [*spikes.items()][: thresholds.SHOWN]}
+        shown = [*spikes.items()][: thresholds.SHOWN]
+        codes = {name: int(one.value) if one.value.is_integer() else one.value for name, one in shown}
+        emptied = of_memory("missing", codes, f"X.replace({codes!r}, float('nan'))")
         return issue(
             f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike far from the other values "
             f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}), as where a "
             "number stands for a missing value",
-            f"if it does, empty these cells: X.replace({codes!r}, float('nan'))",
+            f"if it does, empty these cells: {emptied}",
             evidence,
             "moderate",
         )

@@ -18,6 +18,7 @@ from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.evaluation.scores import standard_error_of_rows
+from bayesclf.tables.options import leaving_out
 from bayesclf.wording import NEGLIGIBLE, named
 
 Z_CONFIDENCE = 2.576
@@ -209,7 +210,7 @@ def too_good(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers, Inte
             TooGood(
                 f"column{'s' * (len(copies) > 1)} {named(copies)} {are} the label on every row, as a copy of the "
                 "answer does",
-                f"leave out what is not known before the answer: X.drop(columns={copies!r})",
+                f"leave out what is not known before the answer: {leaving_out(copies)}",
             )
         )
     tested = sum(len(test) for _, test in splits)
@@ -249,7 +250,7 @@ def repeated_rows(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers,
     """Return how many test rows equal a training row of their split, label included; 0 where rows are alike by nature.
 
     They are by nature where columns have few levels. Then at least as many different rows agree with another one in all
-    columns but one as are repeated.
+    columns but one, whose value also occurs elsewhere, as are repeated.
     """
     parts = [pd.util.hash_pandas_object(X.iloc[:, j], index=False).to_numpy() for j in range(X.shape[1])]
     parts.append(pd.util.hash_array(y))
@@ -262,5 +263,6 @@ def repeated_rows(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers,
     _, first, times = np.unique(whole, return_index=True, return_counts=True)
     alike = np.zeros(len(first), dtype=bool)
     for column in cells[:, first]:
-        alike |= pd.Series(whole[first] - column).duplicated(keep=False).to_numpy()
+        elsewhere = pd.Series(column).duplicated(keep=False)  # else all rows that a number distinguishes are alike
+        alike |= (elsewhere & pd.Series(whole[first] - column).duplicated(keep=False)).to_numpy()
     return 0 if alike.sum() >= (times > 1).sum() else repeated

@@ -75,7 +75,8 @@ def defined(comparison: Comparison) -> str:
     return (
         f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. Clear differences hold "
         f"for all models together with {100 * CONFIDENCE:.0f}% confidence. Probable differences exceed one standard "
-        f"error. Differences of log loss below {comparison.matters:.2g} do not matter, and are never clear or probable."
+        f"error. Both hold for other folds, too. Differences of log loss below {comparison.matters:.2g} do not matter, "
+        "and are never clear or probable."
     )
 
 
@@ -435,7 +436,7 @@ def overview(comparison: Comparison) -> Display:
             *missing[:MOST_REASONS],
             *([f"{counted(more, 'more reason')} in the table."] if more > 0 else []),
             *(judged.headline, *judged.findings[:1]),
-            *_too_good(comparison),
+            *(f"{first_upper(said)}." for one in comparison.too_good for said in one),
             *([" ".join(decided)] if decided else []),
             *comparison.read[:MOST_REASONS],
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ def notes_of(X: Any) -> tuple[str, ...]:
 
 def reading_of(X: Any) -> dict[str, Any]:
     """Return how a table was read that was a file, as options of `datasets.read`."""
-    return json.loads(X.attrs.get(READING, "{}")) if isinstance(X, pd.DataFrame) else {}
+    return literal_eval(X.attrs.get(READING, "{}")) if isinstance(X, pd.DataFrame) else {}
 
 
 def warn_of_signs(signs: Mapping[str, str], expected: Mapping[str, str] | None) -> None:

@@ -187,8 +187,13 @@ def named_for(caller: Caller) -> Iterator[None]:
 
 
 def of_memory(name: str, value: Any, said: str) -> str:
-    """Return an option of `fit_stream`, or what is said to who has the whole table in memory."""
-    return option(name, value) if _CALLER.get() == "stream" else said
+    """Return an option of the command line or `fit_stream`, or what is said to who has the whole table in memory."""
+    return said if _CALLER.get() == "read" else option(name, value)
+
+
+def leaving_out(names: Sequence[str]) -> str:
+    """Return what leaves columns out."""
+    return of_memory("drop", list(names), f"X.drop(columns={list(names)!r})")
 
 
 def option(name: str, value: Any = VALUE) -> str:

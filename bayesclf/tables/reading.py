@@ -146,7 +146,7 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
         stream = _whole_file(path, wish)
     table = whole(stream, wish)
     # as text, since pandas copies the attributes deeply with each column that it takes out of a table
-    table.attrs[READING] = json.dumps(stream.reading or wish.remembered())
+    table.attrs[READING] = repr(stream.reading or wish.remembered())
     return table, stream.notes
 
 

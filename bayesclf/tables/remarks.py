@@ -27,7 +27,7 @@ from bayesclf.tables.columns import (
     require_kinds,
     row_numbers,
 )
-from bayesclf.tables.options import Wish, of_memory, option
+from bayesclf.tables.options import Wish, leaving_out, of_memory, option
 from bayesclf.tables.writing import PLAIN, Style, meaning_of, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
@@ -331,8 +331,7 @@ def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
     if found:
         whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
         derive = f"; {FROM_DATES}" if "holds dates" in found.values() else ""
-        drop = of_memory("drop", list(found), f"X.drop(columns={list(found)!r})")
-        said.append(f"{whys}; {drop} leaves {'it' if len(found) == 1 else 'them'} out{derive}")
+        said.append(f"{whys}; {leaving_out([*found])} leaves {'it' if len(found) == 1 else 'them'} out{derive}")
     for name in names:
         if name in found or (style := numbers_as_words(whole[name])) is None or style.decimal != ".":
             continue
