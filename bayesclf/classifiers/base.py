@@ -588,6 +588,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             return to_sparse_table(X, None if reset else self._column_names)
         X = columns.with_names(columns.to_pandas(X))
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
+            if not any(isinstance(name, str) for name in X.columns):
+                X = X.set_axis(X.columns.map(str), axis=1)  # whole numbers count as their words
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
             if lacking:
                 some = listed(map(repr, lacking), LISTED_NAMES)

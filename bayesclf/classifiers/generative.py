@@ -27,6 +27,7 @@ from bayesclf.classifiers.training import (
     Learnt,
     Training,
     about_concentrations,
+    about_impossible,
     about_numbers,
     about_unknown,
     block_cells,
@@ -627,6 +628,7 @@ class GenerativeClassifier(BayesClassifier):
             every = self._learn(of_one_class, self._learnt.blocks, every_row=False)
         model = self._conditioned(every.widened(self._learnt).statistics)
         self.notes_ += about_numbers(self._learnt)
+        self.notes_ += about_impossible(self._learnt.blocks, rows.frame, np.flatnonzero(~rows.labeled))
         own = self.encode(labeled.frame), labeled.y, labeled.weights
         return PartlyLabeled(model, *own, self.encode(others.frame), others.weights)
 

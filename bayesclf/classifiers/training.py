@@ -24,9 +24,9 @@ from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntCla
 from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
 from bayesclf.families.selected import plain
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
+from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, some_rows, sparse_numbers
 from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.wording import AND_MORE, LISTED_NAMES, LONGEST_NAME, counted, listed, one_line, written
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, LONGEST_NAME, counted, listed, one_line, written
 
 NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
 """Why documents cannot be learned from."""
@@ -425,6 +425,21 @@ def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tupl
         "label, so that its default prior, and that of other columns of its family, is set by all rows"
     )
     return every, [remark]
+
+
+def about_impossible(blocks: Iterable[ColumnBlock], frame: Any, unlabeled: Integers) -> Iterator[str]:
+    """Say which cells of rows without a label the family that was chosen for their column by evidence cannot have."""
+    for block in blocks:
+        if block.candidate:
+            X = columns.numbers(frame, block.names)[unlabeled]
+            impossible = ~(CANDIDATES[block.candidate].possible(X) | np.isnan(X))
+            for j in np.flatnonzero(impossible.any(axis=0)):
+                rows = unlabeled[impossible[:, j]]
+                yield (
+                    f"column {block.names[j]!r} has {counted(len(rows), 'cell')} without a label that its family "
+                    f"{block.candidate!r}, chosen by the labeled rows, cannot have (rows "
+                    f"{listed(row_numbers(frame, rows), LISTED_ROWS)}); there it counts as missing"
+                )
 
 
 def about_unknown(names: Sequence[str]) -> Iterator[str]:

@@ -106,7 +106,7 @@ def compare(
         next_command = ""
     if (path := outputs["--report"]) is not None:
         made = shlex.join(["bayesclf", *context.obj])
-        write_comparison(found, path, command=made, next_command=next_command or None)
+        write_comparison(found, path, command=made, next_command=next_command)
     if not quiet:
         show_comparison(stdout(), found, issues, time.perf_counter() - start)
         for path in outputs.values():

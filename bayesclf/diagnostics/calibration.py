@@ -28,7 +28,7 @@ SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 def baseline(context: Context) -> Answer:
     """Compare the proper scores with those of a classifier that knows only the class frequencies.
 
-    A column that determines the label on every row makes them too good, and so do repeated rows. Where a gain that
+    A column that determines the label on every row may make them too good, and so may repeated rows. Where a gain that
     matters is within the error of both, there are too few rows to tell, which is not reported. Log loss and Brier score
     of held-out rows are paired by row.
     """

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
 from bayesclf.arrays import Integers
@@ -301,11 +302,10 @@ def separated_classes(context: Context) -> Answer:
         reason = _why_separable(context, model)
         if not reason:
             return passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
-        if classes := list(few[of_class]):
+        classes = list(few[of_class])
+        if classes and _overlap(model, ~np.isin(np.array(model.labels)[model.y], classes), context.seed):
             are = "have" if len(classes) > 1 else "has"
-            reason = (
-                f"class {named(classes)} {are} almost no rows (M05), and some weights separate them from the others"
-            )
+            reason = f"class {named(classes)} {are} almost no rows (M05), and only they are separable from the others"
             signs = "do not interpret the weights of so few rows"
     scale = "compare the prior scale with what is known, clf.prior_summary()"
     if model.prior.learned:
@@ -319,17 +319,30 @@ def separated_classes(context: Context) -> Answer:
 
 def _why_separable(context: Context, model: LogisticModel) -> str:
     """Return why the likelihood has no maximum; empty where it has one."""
-    if len(model.y) > thresholds.TEST_ROWS:
-        some = np.random.default_rng(context.seed).choice(len(model.y), thresholds.TEST_ROWS, replace=False)
-        part = replace(model, X=model.X[some], y=model.y[some], sample_weight=model.sample_weight[some])
-        with suppress(DoesNotExist):  # all rows may still overlap
-            part.mle()
-            return ""
+    every = np.ones(len(model.y), dtype=bool)
+    if len(every) > thresholds.TEST_ROWS and _overlap(model, every, context.seed):  # else all rows may still overlap
+        return ""
     try:
         context.classifier.hypotheses("mle")
     except DoesNotExist as error:
         return str(error).partition("; take")[0]
     return ""
+
+
+def _overlap(model: LogisticModel, chosen: NDArray[np.bool_], seed: int) -> bool:
+    """Return whether the classes of some of the chosen rows overlap, as those of all of these then do."""
+    every = some = np.flatnonzero(chosen & (model.sample_weight > 0))
+    if len(every) > thresholds.TEST_ROWS:
+        some = np.random.default_rng(seed).choice(every, thresholds.TEST_ROWS, replace=False)
+    occurring, y = np.unique(model.y[some], return_inverse=True)
+    if len(occurring) < len(np.unique(model.y[every])):
+        return False  # a class that is not among them may not overlap
+    labels = tuple(model.labels[code] for code in occurring)
+    with suppress(DoesNotExist):
+        if len(labels) > 1:
+            replace(model, labels=labels, X=model.X[some], y=y, sample_weight=model.sample_weight[some]).mle()
+        return True
+    return False
 
 
 @check("M02", "Collinear columns", "logistic regression, Gaussian discriminant analysis")

@@ -160,7 +160,7 @@ def held_out(classifier: BayesClassifier, training: Labelled, parts: list[Split]
     """For each split, fit a classifier on one part of the rows and score its answers to the others."""
     own = rules.resolve(classifier.requested_rule(None))[0].name
     names = tuple(dict.fromkeys((*COMPARED, own)))
-    fits = [_fitted(classifier, training[train], seed + index) for index, (train, _) in enumerate(parts)]
+    fits = [_fitted(classifier, training[train], (seed + index) % 2**32) for index, (train, _) in enumerate(parts)]
     scored = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
     together, run = tuple(parts), [tuple(range(len(parts)))]
     return HeldOut(

@@ -187,14 +187,14 @@ CHANCE = 0.01
 
 
 class TooGood(NamedTuple):
-    """What makes held-out scores too good, as a clause, and what to do about it."""
+    """What may make held-out scores too good, as a clause, and what to do about it."""
 
     reason: str
     remedy: str
 
 
 def too_good(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers, Integers]]) -> list[TooGood]:
-    """Return what makes scores of a table's held-out rows too good: columns that give the label away, repeated rows.
+    """Return what may make scores of a table's held-out rows too good: columns that give the label away, repeated rows.
 
     Parameters
     ----------
@@ -208,8 +208,8 @@ def too_good(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers, Inte
         are = "determines" if len(copies) == 1 else "each determine"
         found.append(
             TooGood(
-                f"column{'s' * (len(copies) > 1)} {named(copies)} {are} the label on every row, as a copy of the "
-                "answer does",
+                f"column{'s' * (len(copies) > 1)} {named(copies)} {are} the label on every row; scores are too good if "
+                f"new rows do not have {'it' if len(copies) == 1 else 'them'} before the answer",
                 f"leave out what is not known before the answer: {leaving_out(copies)}",
             )
         )
@@ -217,10 +217,10 @@ def too_good(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers, Inte
     if (repeated := repeated_rows(X, y, splits)) > MOST_REPEATED * tested:
         found.append(
             TooGood(
-                f"{repeated:,} of {tested:,} held-out rows repeat a training row, label included, so that scores are "
-                "too good and ± too small",
-                "keep each row once, once = ~X.assign(label=y).duplicated(); X, y = X[once], y[once], or all rows of "
-                "one unit in one fold, cv=list(sklearn.model_selection.GroupKFold(5).split(X, y, groups))",
+                f"{repeated:,} of {tested:,} held-out rows repeat a training row, label included; scores are too good "
+                "and ± too small if these are copies of one row",
+                "if they are, keep each row once, or all rows of one unit in one fold: compare(…, "
+                "cv=list(sklearn.model_selection.GroupKFold(5).split(X, y, groups)))",
             )
         )
     return found

@@ -260,7 +260,7 @@ def standings(
             for moved in (-left, left, -SETTLED * left, SETTLED * left)
         ]
         kind = min(kinds[:2], key=KINDS.index)
-        found.append(Standing(*entries[place], loss, difference, error, kind, kinds[2] == kinds[3]))
+        found.append(Standing(*entries[place], loss, difference, error, kind, len(set(kinds)) == 1))
     return found
 
 

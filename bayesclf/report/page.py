@@ -78,7 +78,7 @@ def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | 
     if findings:
         below.insert(0, Items(findings))
     parts: list[Part] = [Text(judged.headline, "headline")]
-    if step := next_command or judged.next_step:
+    if step := judged.next_step if next_command is None else next_command:
         parts.append(Text(f"Next: {step}", "call"))
     if judged.models:
         found = facts(comparison, comparison.best, comparison.classes, comparison.order)

@@ -13,7 +13,7 @@ from bayesclf.decisions import REJECTED
 from bayesclf.diagnostics.calibration import less_confident
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Step, class_shares
+from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Kind, Step, class_shares
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import BASELINE, Key, Standing, gain, mean, score_table, standings
 from bayesclf.evaluation.scores import confidence_gap
@@ -113,26 +113,30 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         _key(one) for one in standings(comparison, [*leaders, BASELINE], against=BASELINE) if one.kind == "behind"
     ]
     against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in models[1:])
-    but = " But these scores are too good: see what not to trust." if comparison.too_good else ""
+    but = " But these scores may be too good, as is said below." if comparison.too_good else ""
     return Verdict(
         _headline(comparison, entries[best], baseline, models[1:]) + but,
         (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
         tuple(ranked),
-        _next(comparison, best, baseline.kind in ("behind", "leaning")),
+        _next(comparison, best, baseline.kind),
     )
 
 
-def _next(comparison: Comparison, best: Key, useful: bool) -> str:
-    """Return the call that checks the recommended model, or under another rule than its own, predicts by it."""
+def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
+    """Return the call that checks the recommended model, or under another rule than its own, predicts by it.
+
+    Where it is not clear whether a model is useful, return the call that tells whether more rows would show it.
+    """
     model, rule = best
     if model not in comparison.fits:
         return f"comparison.peers[{model!r}].predict_proba(X_new)"
     fit = f"comparison.fits[{model!r}]"
-    if not useful:
-        return f"bc.learning_curve({fit}, X, y).plot()"
+    if baseline not in ("behind", "leaning"):
+        return "" if baseline == "tied" else f"bc.learning_curve({fit}, X, y).plot()"
+    cost = "" if comparison.costs is None else ", cost=cost"
     own = rule == resolve(comparison.fits[model].requested_rule(None))[0].name
-    return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r})"
+    return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r}{cost})"
 
 
 def read(comparison: Comparison) -> list[str]:
@@ -157,6 +161,11 @@ def _key(entry: Any) -> Key:
 def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing, others: Sequence[Standing]) -> str:
     """Say which model to use and how clearly, or that none is worth using."""
     name, loss = entry_name(comparison, *_key(best)), pair(best["log_loss"], best["log_loss_se"])
+    if baseline.kind == "tied":
+        return (
+            "No model is better than always predicting the class shares by enough to matter: the log loss of the best, "
+            f"{name}, is {loss}, against {number(baseline.loss)}."
+        )
     if baseline.kind not in ("behind", "leaning"):
         return (
             "No model is clearly better than always predicting the class shares, which has a log loss of "

@@ -52,6 +52,8 @@ def test_no_weight_is_named_that_separates_two_rows_alone():
     finding = found(logistic(X, y), "M01")
     assert finding.reason.startswith("class 'rare' has almost no rows (M05)")
     assert "trust the signs" not in finding.next_step
+    X["side"], y = X["x0"] * (np.arange(60) > 1), np.where(y == "rare", y, np.where(X["x0"] + X["x1"] > 0, "a", "b"))
+    assert "weights on" in found(logistic(X, y), "M01").reason  # which others need, too
 
 
 def test_advice_on_the_prior_scale_is_not_repeated():

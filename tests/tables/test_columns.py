@@ -217,6 +217,8 @@ def test_names_that_are_whole_numbers(make):
     expected = clf.predict_proba(frame)
     with pytest.warns(UserWarning, match="X has feature names"):
         np.testing.assert_array_equal(clf.predict_proba(frame.set_axis(["0", "1"], axis=1)), expected)
+    named = make(inference="map").fit(frame.set_axis(["0", "1"], axis=1), y)
+    np.testing.assert_array_equal(named.predict_proba(frame), expected)
     with pytest.raises(InputError, match="column names must differ, but '1' occurs more than once"):
         make(inference="map").fit(frame.set_axis([1, "1"], axis=1), y)
 

@@ -47,3 +47,10 @@ def test_rows_of_weight_0_shift_no_numbers(name):
         clf.fit(X, Y, sample_weight=WEIGHT)
     with pytest.raises(InputError, match=said):
         clf.fit(X, Y)
+
+
+def test_rows_without_a_label_are_counted_with_those_of_weight_0():
+    X = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, -3.0]})
+    clf = bc.NaiveBayes(families=("exponential", "log-normal"), random_state=1, inference="map")
+    clf.fit(X, ["a", "b", "a", "b", "a", "b", None], sample_weight=[1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0], unlabeled="use")
+    assert any("(rows 7); there it counts as missing" in note for note in clf.notes_)
