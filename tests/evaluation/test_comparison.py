@@ -272,3 +272,12 @@ def test_texts_are_compared_as_a_table_of_one_column(given):
 def test_a_sparse_table_is_refused(iris):
     with pytest.raises(InputError, match="needs a dense table, not a sparse one"):
         bc.compare({"counts": bc.MultinomialNB()}, sparse.csr_array(iris[0].to_numpy()), iris[1])
+
+
+def test_a_clear_gain_that_does_not_matter_is_called_that(rng):
+    x = rng.normal(size=40_000)
+    y = (rng.logistic(size=len(x)) < 0.2 * x).astype(int)  # .005 nats, and .0005 its error
+    found = bc.compare([bc.GaussianNB(inference="map")], x[:, None], y, cv=2, repeats=1, rules=["map"])
+    judged = verdict(found, found.table)
+    assert judged.headline.startswith("No model is better than always predicting the class shares by enough to matter")
+    assert judged.next_step == ""
