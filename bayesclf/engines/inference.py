@@ -133,8 +133,11 @@ def _sliced(model: Model, engine: Slice, seed: int) -> Draws:
     """Return the draws of chains on slices, which become longer where they have not converged."""
     chains = slices.Chains(slices.density_of(model), engine, seed)
     draws = checked(model, *chains.sample(), engine)
-    if draws.problems and slices.LONGER * slices.work(model, engine) <= slices.MOST_WORK:
-        chains.lengthen()
+    usual = replace(engine, draws=max(engine.draws, Slice.draws))  # fewer draws allow no longer chains
+    for longer in slices.LONGER:
+        if not draws.problems or longer * slices.work(model, usual) > slices.MOST_WORK:
+            break
+        chains.double()
         draws = checked(model, *chains.sample(), engine)
     return draws
 

@@ -26,8 +26,8 @@ LOOKS = 5
 """Evaluations of the density for each step of a chain."""
 MOST_WORK = 6e10
 """Multiplications that chains may take, half a minute."""
-LONGER = 4
-"""How many times as long chains become that have not converged."""
+LONGER = 2, 4
+"""How many times as long as at first chains become that have not converged, one after the other."""
 DRAWS_AT_ONCE = 50
 """Draws of a chain for which random numbers are made at once."""
 
@@ -50,8 +50,8 @@ class Slice(Concise):
     chains : int
         Number of independent chains; fewer than two cannot show whether they agree.
     thin : int
-        Steps of a chain for each draw that is kept; four times as many where the chains have not converged, if this
-        takes less than about half a minute.
+        Steps of a chain for each draw that is kept; twice or four times as many where the chains have not
+        converged, if this takes less than about half a minute.
 
     References
     ----------
@@ -105,28 +105,29 @@ class Chains:
     """
 
     def __init__(self, density: LogisticDensity, settings: Slice, seed: int) -> None:
-        self.density, self.settings = density, settings
+        self.density, self.settings, self._thin = density, settings, settings.thin
         seeds = np.random.SeedSequence(seed).spawn(settings.chains + 1)
         self._rng, *self._rngs = map(np.random.default_rng, seeds)
         self._states = [density.proposed(rng) for rng in self._rngs]
-        self._next(settings.tune, settings.thin)
-        self.x = self._next(settings.draws, settings.thin)
+        self._next(settings.tune)
+        self.x = self._next(settings.draws)
 
-    def lengthen(self) -> None:
-        """Make the chains `LONGER` times as long, with as many draws as before."""
-        kept = self.settings.draws // LONGER
-        x = self.x[:, : LONGER * kept].reshape(len(self.x), kept, LONGER, self.x.shape[2])
-        x[:, :, -1, 1] = x[..., 1].sum(axis=2)
-        self.x = np.hstack([x[:, :, -1], self._next(self.settings.draws - kept, LONGER * self.settings.thin)])
+    def double(self) -> None:
+        """Make the chains twice as long, with as many draws as before."""
+        kept = self.settings.draws // 2
+        x = self.x[:, : 2 * kept].reshape(len(self.x), kept, 2, self.x.shape[2])
+        x[:, :, 1, 1] += x[:, :, 0, 1]
+        self._thin *= 2
+        self.x = np.hstack([x[:, :, 1], self._next(self.settings.draws - kept)])
 
-    def _next(self, draws: int, thin: int) -> Array:
+    def _next(self, draws: int) -> Array:
         with ThreadPoolExecutor(available()) as pool:  # the chains hold no lock
-            return np.stack(list(pool.map(partial(self._chain, draws, thin), self._states, self._rngs)))
+            return np.stack(list(pool.map(partial(self._chain, draws), self._states, self._rngs)))
 
-    def _chain(self, number: int, thin: int, state: Array, rng: np.random.Generator) -> Array:
+    def _chain(self, number: int, state: Array, rng: np.random.Generator) -> Array:
         draws = np.empty((number, 2 + self.density.size))
         for first in range(0, number, DRAWS_AT_ONCE):
-            self.density.slices(state, draws[first : first + DRAWS_AT_ONCE], thin, rng)
+            self.density.slices(state, draws[first : first + DRAWS_AT_ONCE], self._thin, rng)
         return draws
 
     def sample(self) -> tuple[Parameters, xr.Dataset]:
