@@ -10,7 +10,7 @@ from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.interpretation.prediction_files import as_read
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.options import named_for
-from bayesclf.tables.reading import open_stream
+from bayesclf.tables.reading import open_stream, read_table
 from bayesclf.tables.remarks import about_columns
 
 LABELS = ["yes", "no", "no"]
@@ -329,6 +329,15 @@ def test_numbers_that_cannot_be_decided_stay_words(tmp_path):
     assert found.X.dtypes.astype(str).tolist() == ["str", "float64"]
     path.write_text("a;b;cls\n" + "1,5;1.137;x\n2,5;2.250;y\n" * 20)
     np.testing.assert_array_equal(datasets.read(path, "cls").X[:2], [[1.5, 1137], [2.5, 2250]])
+
+
+@pytest.mark.parametrize("sign", ";|\t")
+def test_a_cell_that_is_alone_in_a_first_line_may_be_a_name_or_a_row(sign, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"review\nI liked it\nplot {sign} fine\nplot {sign} bad\n")
+    assert read_table(path).shape == (3, 1)
+    path.write_text(f"alpha{sign}\nbeta{sign}x\ngamma{sign}y\n")
+    assert read_table(path, header=False, separator=sign).shape == (3, 2)
 
 
 def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
