@@ -24,7 +24,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.tables.options import READING
+from bayesclf.tables.options import READING, leaving_out
 from bayesclf.tables.writing import cells_of, meaning_of
 from bayesclf.tables.writing import written as how_written
 from bayesclf.wording import (
@@ -335,9 +335,10 @@ def _check_dtype(dtype: Any, name: object) -> None:
 
 def not_plain(cells: str, name: object, where: str = "") -> CellTypeError:
     """Return the error for a column with cells that are neither numbers nor words, which no model file can hold."""
+    remedy = "leave the column out" if where else f"leave it out with {leaving_out([str(name)])}"
     return CellTypeError(
-        f"{where}column {name!r} holds {clipped(cells, 2 * LONGEST_VALUE)}, but the argument must be a string or a "
-        "number; turn its cells into words or real numbers, or leave the column out"
+        f"{where}column {name!r} holds {clipped(cells, 2 * LONGEST_VALUE)}, but each cell of the table given as "
+        f"argument must be a string or a number; turn its cells into words or real numbers, or {remedy}"
     )
 
 
