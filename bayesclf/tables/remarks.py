@@ -606,8 +606,9 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
         return ""
     words = as_words(column)
-    if numbers_as_words(words) is not None:
-        return f"column {name!r} holds numbers as words; {option('kind', {name: 'number'})} reads them"
+    if (style := numbers_as_words(words)) is not None:
+        remedy = f"{option('kind', {name: 'number'})} reads" if style.sure else "save the table as .csv to read"
+        return f"column {name!r} holds numbers as words; {remedy} them"
     bad = not_numbers(words)
     if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
         return ""

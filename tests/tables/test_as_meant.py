@@ -331,6 +331,23 @@ def test_numbers_that_cannot_be_decided_stay_words(tmp_path):
     np.testing.assert_array_equal(datasets.read(path, "cls").X[:2], [[1.5, 1137], [2.5, 2250]])
 
 
+def test_words_of_declared_numbers_must_each_tell_their_number(tmp_path):
+    path, clf, declared = tmp_path / "t.parquet", bc.GaussianNB(inference="map"), {"kinds": {"x": "number"}}
+    parts = [pd.DataFrame({"x": words, "y": ["a", "b"]}) for words in (["2,399", "2,401"], ["2,4", "2,5"])]
+    with pytest.raises(InputError, match=r"'2,399', '2,401' in rows 1, 2; write .* or save the table as \.csv"):
+        clf.fit_stream(parts, "y", **declared)
+    pd.concat(parts).to_csv(tmp_path / "t.csv", index=False)
+    assert datasets.read(tmp_path / "t.csv", "y").X["x"].tolist() == [2.399, 2.401, 2.4, 2.5]
+    with pytest.raises(InputError, match="table 2 of the iterable: column 'x' should be a number but contains '5 g'"):
+        clf.fit_stream([parts[0].assign(x=["1 kg", "2 kg"]), parts[0].assign(x=["5 g", "6 g"])], "y", **declared)
+    parts[0].assign(x=["$1,399.50", "$2.5"]).to_parquet(path)
+    clf.fit_stream(path, "y", **declared)
+    for words in (["1,500", "2"], ["€1.5", "€2"]):
+        parts[0].assign(x=words).to_parquet(path)
+        with pytest.raises(InputError, match=f"should be a number but contains '{words[0]}'"):
+            clf.predict_stream(path, tmp_path / "p.csv")
+
+
 @pytest.mark.parametrize("sign", ";|\t")
 def test_a_cell_that_is_alone_in_a_first_line_may_be_a_name_or_a_row(sign, tmp_path):
     path = tmp_path / "t.csv"
