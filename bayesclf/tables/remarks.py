@@ -317,9 +317,11 @@ def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
     Examples
     --------
     >>> prices = [f"${number / 2:.2f}" for number in range(40)]
-    >>> print(*about_columns(pd.DataFrame({"id": range(40), "x": 0.5, "price": prices})), sep="\\n")
+    >>> said = about_columns(pd.DataFrame({"id": range(40), "x": 0.5, "price": prices}))
+    >>> print(*said, sep="\\n")  # doctest: +NORMALIZE_WHITESPACE
     column 'id' numbers the rows; X.drop(columns=['id']) leaves it out
-    column 'price' holds numbers as words; X['price'].replace(r"[^0-9.-]", "", regex=True).astype(float) reads them
+    column 'price' holds numbers as words; X['price'].replace(r"[eE](?![-+]?[0-9])|[^0-9.eE+-]", "",
+    regex=True).astype(float) reads them
     """
     names = [str(name) for name in frame.columns]
     whole, said = frame.set_axis(names, axis=1), list[str]()
@@ -335,9 +337,11 @@ def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
     for name in names:
         if name in found or (style := numbers_as_words(whole[name])) is None or style.decimal != ".":
             continue
-        minus = '.str.replace("(", "-")' if "(" in style.marks else ""
-        clean = f'X[{name!r}]{minus}.replace(r"[^0-9.-]", "", regex=True).astype(float)'
-        reads = of_memory("kind", {name: "number"}, f"X.astype({{{name!r}: float}})" if style == Style() else clean)
+        plain = not not_numbers(whole[name]).any()
+        minus = '.replace("[(−]", "-", regex=True)' if whole[name].str.contains("[(−]", na=False).any() else ""
+        clean = f'X[{name!r}]{minus}.replace(r"[eE](?![-+]?[0-9])|[^0-9.eE+-]", "", regex=True).astype(float)'
+        reads = f"X.astype({{{name!r}: float}})" if plain else clean
+        reads = of_memory("kind", {name: "number"}, reads) if style.sure else reads
         said.append(f"column {name!r} holds numbers as words; {reads} reads them")
     return said
 

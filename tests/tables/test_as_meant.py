@@ -407,6 +407,10 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
         eval(said.partition("; ")[2].removesuffix(" reads them"), {"X": bracketed}), mended["price"]
     )
     assert not any("X" in note for note in bc.NaiveBayes(inference="map").fit(mended, LABELS * 20).notes_)
+    for form, size in {"−{}.25": -7.25, "${}.5e2": 750.0, "{}.5E-1 kg": 0.75}.items():
+        powers = pd.DataFrame({"a": [form.format(place) for place in range(30)]})
+        (said,) = about_columns(powers, named=False)
+        assert eval(said.partition("; ")[2].removesuffix(" reads them"), {"X": powers})[7] == size
 
 
 def test_a_stream_of_a_table_in_memory_has_the_remarks_of_a_fit():
