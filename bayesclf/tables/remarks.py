@@ -622,13 +622,16 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
     cells = "that cell" if bad.sum() == 1 else "those cells"
     remedy = f"write numbers into {cells}, or leave them empty,"
-    if limit := next(filter(None, map(LIMIT.fullmatch, bad_words)), None):
-        value = float(limit[2]) / (2 if limit[1] in "<≤" else 1)
-        remedy = f"write a number for each bound, such as {value:g} for {limit[0]!r},"
-    elif len(bad_words) <= LISTED_LEVELS:
-        remedy = f"leave {cells} empty ({option('missing', {name: bad_words})})"
+    limits = [limit for bad_word in bad_words if (limit := LIMIT.fullmatch(bad_word))]
+    others = [bad_word for bad_word in bad_words if not LIMIT.fullmatch(bad_word)]
+    if 0 < len(others) <= LISTED_LEVELS:
+        remedy = f"leave {cells} empty ({option('missing', {name: others})})"
         if bad.sum() == bad.iloc[-1]:
             remedy = f"leave the last line out ({option('skip_rows')}) if it is a sum, or {remedy}"
+    if limits:
+        value = float(limits[0][2]) / (2 if limits[0][1] in "<≤" else 1)
+        bounds = f"write a number for each bound, such as {value:g} for {limits[0][0]!r},"
+        remedy = f"{bounds} and {remedy.replace('those', 'the other')}" if others else bounds
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
         f"read the column as numbers, or declare that this is meant, with {option('kind', {name: 'category'})}"

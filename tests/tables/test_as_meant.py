@@ -54,6 +54,10 @@ CASES = {
         rows("{k}.5,{y}", "a,cls\n").replace("\n0.5", "\n<1.0"),
         *({"a": "category"}, 0, "write a number for each bound, such as 0.5 for '<1.0', to read the column as numbers"),
     ),
+    "bounds and words": (
+        rows("{k}.5,{y}", "a,cls\n").replace("\n0.5", "\n<1.0", 1).replace("\n1.5", "\nn.d.", 2),
+        *({"a": "category"}, 0, "for '<1.0', and leave the other cells empty (missing={'a': ['n.d.']}) to read"),
+    ),
     "a word": (rows("{j},{y}", "a,cls\n").replace("\n3,", "\nold,"), {"a": "category"}, 0, "because of 'old' (rows 4,"),
     "a code in most cells": (
         rows("999,{y}", "a,cls\n", 300) + rows("{i}.5,{y}"),
