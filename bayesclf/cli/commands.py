@@ -48,7 +48,7 @@ def compare(
     peers: Annotated[
         bool, typer.Option("--peers/--no-peers", help="Add gradient boosting.", show_default=False)
     ] = True,
-    max_minutes: Annotated[float | None, option("--max-minutes", "M", "Start no fit later.", False, least=0)] = None,
+    max_minutes: Annotated[float | None, option("--max-minutes", "M", "Start no fit later.", False)] = None,
     report: Annotated[str | None, option("--report", "FILE.html", "Write a page; .md and .json too.")] = None,
     json: Annotated[str | None, option("--json", "FILE", "Write numbers; - for stdout.")] = None,
     *,
@@ -65,6 +65,8 @@ def compare(
     from bayesclf.report import write_comparison
     from bayesclf.rules import RULES, resolve
 
+    if max_minutes is not None and not 0 < max_minutes < np.inf:
+        raise InputError(f"--max-minutes must be a number above 0, not {max_minutes:g}")
     chosen = options.names(models, options.named_models(), "--models")
     engines = options.engines(inference, chosen, ENGINES)
     wanted = None if rules is None else tuple(RULES) if rules == "all" else options.names(rules, RULES, "--rules")

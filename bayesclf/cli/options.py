@@ -261,14 +261,14 @@ def read_cost(path: str, labels: list[str]) -> Array:
     import numpy as np
     import pandas as pd
 
-    from bayesclf.tables.columns import as_words
     from bayesclf.tables.reading import read_table
 
     try:
-        table = read_table(path, header=True, keep=["c1"])
+        how: dict[str, Any] = {"header": True, "keep": ["c1", "c1_"]}  # as a corner without a name is called
+        table = read_table(path, {str(read_table(path, **how).columns[0]): "text"}, **how)
     except InputError as reason:
         raise InputError(f"--cost {reason}") from None
-    size, table = len(labels), table.set_index(as_words(table.iloc[:, 0])).iloc[:, 1:]
+    size, table = len(labels), table.iloc[:, 1:].set_axis(table.iloc[:, 0].fillna(""))
     if table.shape != (size, size):
         raise InputError(
             f"--cost {path} must have a header and {size} rows of a true label and {size} numbers; "
@@ -280,8 +280,9 @@ def read_cost(path: str, labels: list[str]) -> Array:
     cells = table.loc[labels, labels]
     costs: Array = cells.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
     for true, predicted in np.argwhere(~np.isfinite(costs))[:1]:
+        cell = "nothing" if cells.isna().iat[true, predicted] else repr(str(cells.iat[true, predicted]))
         raise InputError(
-            f"--cost {path} has {str(cells.iat[true, predicted])!r} for {labels[true]} predicted as "
-            f"{labels[predicted]}, which is not a finite number; write one"
+            f"--cost {path} has {cell} for {labels[true]} predicted as {labels[predicted]}, which is not a finite "
+            "number; write one"
         )
     return costs

@@ -24,8 +24,8 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.tables.options import READING
-from bayesclf.tables.writing import cells_of, meaning_of
+from bayesclf.tables.options import READING, leaving_out
+from bayesclf.tables.writing import Style, cells_of, meaning_of
 from bayesclf.tables.writing import written as how_written
 from bayesclf.wording import (
     IN_ALL,
@@ -335,9 +335,10 @@ def _check_dtype(dtype: Any, name: object) -> None:
 
 def not_plain(cells: str, name: object, where: str = "") -> CellTypeError:
     """Return the error for a column with cells that are neither numbers nor words, which no model file can hold."""
+    remedy = "leave the column out" if where else f"leave it out with {leaving_out([str(name)])}"
     return CellTypeError(
-        f"{where}column {name!r} holds {clipped(cells, 2 * LONGEST_VALUE)}, but the argument must be a string or a "
-        "number; turn its cells into words or real numbers, or leave the column out"
+        f"{where}column {name!r} holds {clipped(cells, 2 * LONGEST_VALUE)}, but each cell of the table given as "
+        f"argument must be a string or a number; turn its cells into words or real numbers, or {remedy}"
     )
 
 
@@ -413,8 +414,12 @@ def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
     return "text" if wordy and len(set(map(str, cells))) > TEXT_MIN_DISTINCT * len(cells) else "category"
 
 
-def convert_columns(frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where: str) -> pd.DataFrame:
+def convert_columns(
+    frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where: str, signs: dict[str, str] | None = None
+) -> pd.DataFrame:
     """Make columns of a table that was not read from a file what the user says they are.
+
+    The signs of numbers, by column, are those of rows before; those of other columns are added.
 
     Examples
     --------
@@ -425,7 +430,7 @@ def convert_columns(frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where
     require_kinds(dtypes, list(frame.columns), where)
     if not dtypes and all(_is_plain(dtype) for dtype in set(frame.dtypes)):
         return frame.copy(deep=False)  # a table of many columns has each of them made anew otherwise
-    columns = {name: _converted(column, dtypes.get(str(name)), where) for name, column in frame.items()}
+    columns = {name: _converted(column, dtypes.get(str(name)), where, signs) for name, column in frame.items()}
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -456,19 +461,21 @@ def require_kinds(dtypes: Mapping[str, str], columns: Sequence[Hashable], where:
             raise InputError(f"the dtype {kind!r} of column {name!r} is not known; use {listed(get_args(ColumnKind))}")
 
 
-def _converted(column: pd.Series, kind: ColumnKind | None, where: str) -> pd.Series:
+def _converted(
+    column: pd.Series, kind: ColumnKind | None, where: str, signs: dict[str, str] | None = None
+) -> pd.Series:
     if column.dtype == object:
         for row, value in enumerate(column, start=1):
             if hasattr(value, "__len__") and not isinstance(value, str):
                 raise not_plain(f"{written(value, LONGEST_VALUE)} (row {row})", column.name, f"{where}: ")
     if kind == "number":
-        return _to_numbers(column, where)
+        return _to_numbers(column, where, {} if signs is None else signs)
     if kind is not None:
         return as_words(column).astype("category") if kind == "category" else as_words(column)
     if _is_plain(column.dtype):
         return column
     if all(isinstance(value, Number) and not isinstance(value, bool) for value in column.dropna()):
-        return _to_numbers(column, where)
+        return _to_numbers(column, where, {})
     return as_words(column)
 
 
@@ -481,18 +488,26 @@ def as_words(column: pd.Series) -> pd.Series:
     return pd.Series(words, index=column.index, name=column.name, dtype="str")
 
 
-def _to_numbers(column: pd.Series, where: str) -> pd.Series:
+def _to_numbers(column: pd.Series, where: str, signs: dict[str, str]) -> pd.Series:
+    """Return a column as numbers, if each word tells its own whatever the other rows have, with the sign of others."""
     if column_kind(column, text=False) == "number":
         return column
     words = as_words(column)
     found = meaning_of(words, "number")
-    if found.codes or found.held == "words":
+    name, style = str(column.name), found.style or Style()
+    of_words = found.codes or found.held == "words"
+    if of_words or not style.sure or (style.sign and signs.get(name, style.sign) != style.sign):
         bad = not_numbers(words)
         values = listed(map(repr, words[bad].unique()), LISTED_LEVELS, IN_ALL)
+        remedy = "correct or empty those cells, or make it a category"
+        if not of_words:
+            remedy = "write them as in 1234.5, or save the table as .csv, where all rows together say what is meant"
         raise InputError(
-            f"{where}: column {column.name!r} should be a number but contains {values} in {flagged_rows(bad)}; "
-            "correct or empty those cells, or make it a category"
+            f"{where}: column {name!r} should be a number but contains {values} in {flagged_rows(bad)}; {remedy}"
         )
+    if found.held != "nothing":
+        warn_of_signs({name: style.sign}, signs)
+        signs.setdefault(name, style.sign)
     cells = cells_of(pa.array(words, pa.string(), from_pandas=True), found)
     return pd.Series(cells.to_numpy(zero_copy_only=False), column.index, name=column.name)
 

@@ -44,6 +44,9 @@ BLOCK = 2**24
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Bytes at the start of a file that name its encoding."""
 
+MOST_TITLES = 0.1
+"""The largest share of lines, besides one, that are taken for titles where no separator is sure."""
+
 COMMENTS = ("#", "%")
 """What comments begin with."""
 
@@ -202,8 +205,8 @@ def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = "
     found = Found(encoding, separator, (), 1, comment, quoted=quoted, skipped=frozenset(skipped))
     lines_used, their_numbers = [found.row(0, line) for line in texts], [number for number, _ in used]
     unsure = asked.separator is None and own is None and _width(texts, separator) == 1
-    for sign in SEPARATORS[:-1] if unsure else (found.between,):
-        _refuse_titles(*_records_of(lines_used, their_numbers, sign), path)
+    for sign in () if asked.header is not None else SEPARATORS[:-1] if unsure else (found.between,):
+        _refuse_titles(*_records_of(lines_used, their_numbers, sign), path, sign != separator)
     numbers, rows = _records_of(lines_used, their_numbers, found.between)
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
@@ -437,11 +440,11 @@ def _refuse_second_header(names: Sequence[str], rows: Sequence[Sequence[str]], n
         )
 
 
-def _refuse_titles(numbers: list[int], rows: list[list[str]], path: Path) -> None:
-    """Raise for lines of one cell above a row of names."""
+def _refuse_titles(numbers: list[int], rows: list[list[str]], path: Path, guessed: bool) -> None:
+    """Raise for lines of one cell above a row of names; of a separator that is guessed, few lines."""
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
     first = next((place for place, cells in enumerate(filled) if cells > 1), 0)
-    if not first or not rows[0][0].strip():
+    if not first or not rows[0][0].strip() or (guessed and first > max(1, MOST_TITLES * len(rows))):
         return
     names, below = rows[first], rows[first + 1 :]
     if {len(row) for row in below} == {len(names)} and not (
@@ -449,7 +452,8 @@ def _refuse_titles(numbers: list[int], rows: list[list[str]], path: Path) -> Non
     ):
         raise InputError(
             f"{path}: line {numbers[0]} has {clipped(rows[0][0], 40)!r} alone, like a title above the names of "
-            f"columns; leave it out with {option('skip_rows', numbers[:first])}"
+            f"columns; leave it out with {option('skip_rows', numbers[:first])}, or say with "
+            f"{option('header', True)} that it is the name of a column"
         )
 
 

@@ -146,7 +146,7 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
         stream = _whole_file(path, wish)
     table = whole(stream, wish)
     # as text, since pandas copies the attributes deeply with each column that it takes out of a table
-    table.attrs[READING] = repr(stream.reading or wish.remembered())
+    table.attrs[READING] = repr(stream.reading or {**wish.remembered(), "signs": stream.signs})
     return table, stream.notes
 
 
@@ -171,11 +171,12 @@ def wished(stream: Stream, wish: Wish) -> Stream:
     for name in wish.emptied:
         require_column(name, stream.names, stream.where)
     codes = {name: own for name in stream.names if (own := wish.codes(name))}
+    stream.signs.update(wish.signs or {})
     return replace(
         stream,
         kinds={**stream.kinds, **wish.kinds},
         missing={**stream.missing, **codes},
-        reading=stream.reading or wish.remembered(),
+        reading=stream.reading or {**wish.remembered(), "signs": stream.signs},
     )
 
 

@@ -317,9 +317,11 @@ def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
     Examples
     --------
     >>> prices = [f"${number / 2:.2f}" for number in range(40)]
-    >>> print(*about_columns(pd.DataFrame({"id": range(40), "x": 0.5, "price": prices})), sep="\\n")
+    >>> said = about_columns(pd.DataFrame({"id": range(40), "x": 0.5, "price": prices}))
+    >>> print(*said, sep="\\n")  # doctest: +NORMALIZE_WHITESPACE
     column 'id' numbers the rows; X.drop(columns=['id']) leaves it out
-    column 'price' holds numbers as words; X['price'].replace(r"[^0-9.-]", "", regex=True).astype(float) reads them
+    column 'price' holds numbers as words; X['price'].replace(r"[eE](?![-+]?[0-9])|[^0-9.eE+-]", "",
+    regex=True).astype(float) reads them
     """
     names = [str(name) for name in frame.columns]
     whole, said = frame.set_axis(names, axis=1), list[str]()
@@ -335,9 +337,11 @@ def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
     for name in names:
         if name in found or (style := numbers_as_words(whole[name])) is None or style.decimal != ".":
             continue
-        minus = '.str.replace("(", "-")' if "(" in style.marks else ""
-        clean = f'X[{name!r}]{minus}.replace(r"[^0-9.-]", "", regex=True).astype(float)'
-        reads = of_memory("kind", {name: "number"}, f"X.astype({{{name!r}: float}})" if style == Style() else clean)
+        plain = not not_numbers(whole[name]).any()
+        minus = '.replace("[(−]", "-", regex=True)' if whole[name].str.contains("[(−]", na=False).any() else ""
+        clean = f'X[{name!r}]{minus}.replace(r"[eE](?![-+]?[0-9])|[^0-9.eE+-]", "", regex=True).astype(float)'
+        reads = f"X.astype({{{name!r}: float}})" if plain else clean
+        reads = of_memory("kind", {name: "number"}, reads) if style.sure else reads
         said.append(f"column {name!r} holds numbers as words; {reads} reads them")
     return said
 
@@ -606,8 +610,9 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
         return ""
     words = as_words(column)
-    if numbers_as_words(words) is not None:
-        return f"column {name!r} holds numbers as words; {option('kind', {name: 'number'})} reads them"
+    if (style := numbers_as_words(words)) is not None:
+        remedy = f"{option('kind', {name: 'number'})} reads" if style.sure else "save the table as .csv to read"
+        return f"column {name!r} holds numbers as words; {remedy} them"
     bad = not_numbers(words)
     if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
         return ""
@@ -617,13 +622,16 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
     cells = "that cell" if bad.sum() == 1 else "those cells"
     remedy = f"write numbers into {cells}, or leave them empty,"
-    if limit := next(filter(None, map(LIMIT.fullmatch, bad_words)), None):
-        value = float(limit[2]) / (2 if limit[1] in "<≤" else 1)
-        remedy = f"write a number for each bound, such as {value:g} for {limit[0]!r},"
-    elif len(bad_words) <= LISTED_LEVELS:
-        remedy = f"leave {cells} empty ({option('missing', {name: bad_words})})"
+    limits = [limit for bad_word in bad_words if (limit := LIMIT.fullmatch(bad_word))]
+    others = [bad_word for bad_word in bad_words if not LIMIT.fullmatch(bad_word)]
+    if 0 < len(others) <= LISTED_LEVELS:
+        remedy = f"leave {cells} empty ({option('missing', {name: others})})"
         if bad.sum() == bad.iloc[-1]:
             remedy = f"leave the last line out ({option('skip_rows')}) if it is a sum, or {remedy}"
+    if limits:
+        value = float(limits[0][2]) / (2 if limits[0][1] in "<≤" else 1)
+        bounds = f"write a number for each bound, such as {value:g} for {limits[0][0]!r},"
+        remedy = f"{bounds} and {remedy.replace('those', 'the other')}" if others else bounds
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
         f"read the column as numbers, or declare that this is meant, with {option('kind', {name: 'category'})}"

@@ -246,6 +246,8 @@ class Stream:
         What was done to read the files, in sentences.
     emptied
         Columns in which a cell that was read had a value that the user calls missing.
+    signs
+        By column, the sign of its numbers, where they are words in the source.
     reading
         How further files are to be read, as options of `bayesclf.datasets.read`.
     """
@@ -263,6 +265,7 @@ class Stream:
     files: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     emptied: set[str] = field(default_factory=set)
+    signs: dict[str, str] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
 
     def select(self, names: Sequence[str]) -> Stream:
@@ -280,7 +283,8 @@ class Stream:
         integer = pd.api.types.is_integer_dtype
         gaps = [name for name, own in frame.dtypes.items() if integer(own) and not isinstance(own, np.dtype)]
         frame = frame.astype(dict.fromkeys(gaps, object)) if gaps else frame
-        return convert_columns(emptied(frame, self.missing, self.where, self.emptied), self.kinds, self.where)
+        frame = emptied(frame, self.missing, self.where, self.emptied)
+        return convert_columns(frame, self.kinds, self.where, self.signs)
 
     def batches(self, after: int = 0) -> Iterator[Batch]:
         """Yield the rows in their order, at least one at a time, but for the first `after` ones of files."""
@@ -316,7 +320,7 @@ class Stream:
             if self.missing:
                 table = emptied(table, self.missing, where, self.emptied)
             if self.from_file or self.kinds:
-                table = _converted(table, self.kinds, where, self.from_file)
+                table = _converted(table, self.kinds, where, self.from_file, self.signs)
             yield Batch(where, table)
 
     def _read(self, after: int) -> Iterator[tuple[str, Any]]:
@@ -360,7 +364,9 @@ def is_of_source(error: Exception) -> bool:
     return isinstance(error, OSError | pa.ArrowException) or library in LIBRARIES
 
 
-def _converted(table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str, from_file: bool) -> pd.DataFrame:
+def _converted(
+    table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str, from_file: bool, signs: dict[str, str]
+) -> pd.DataFrame:
     """Return columns as what they are declared to be; from files truth values and the like become words."""
     words = {
         name
@@ -369,8 +375,8 @@ def _converted(table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str,
     }
     wanted = {name: kind for name, kind in kinds.items() if name not in words or kind == "number"}
     if from_file:
-        return convert_columns(table, wanted, where)
-    return table.assign(**convert_columns(table[list(wanted)], wanted, where)) if wanted else table
+        return convert_columns(table, wanted, where, signs)
+    return table.assign(**convert_columns(table[list(wanted)], wanted, where, signs)) if wanted else table
 
 
 def _note_kinds(table: pd.DataFrame, kinds: dict[str, str]) -> list[str]:

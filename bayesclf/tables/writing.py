@@ -86,11 +86,15 @@ def written(word: str) -> Written | None:
 
 @dataclass(frozen=True)
 class Style:
-    """How the numbers of a column are written: decimal mark, sign such as "%", and the marks between and around."""
+    """How the numbers of a column are written: decimal mark, sign such as "%", and the marks between and around.
+
+    It is sure where each word says by itself that its decimal mark is a point; of "1,137" others must tell.
+    """
 
     decimal: str = "."
     sign: str = ""
     marks: str = ""
+    sure: bool = True
 
     def number(self, word: str) -> float:
         """Return the number of a word that `written` knows."""
@@ -285,7 +289,8 @@ class Survey:
         if self.plain and mark == ".":
             return numbers
         others = {mark for _, some in self.forms for mark in some} - {mark}
-        style = Style(mark, sign, "".join(sorted(others)))
+        sure = all(own == "." or (own == ".," and "," not in some) for own, some in self.forms)
+        style = Style(mark, sign, "".join(sorted(others)), sure)
         return numbers if style == Style() else replace(numbers, style=style)
 
 

@@ -112,7 +112,7 @@ def test_models_beyond_the_time_limit_are_named(monkeypatch):
     assert "Tan was left out: the time limit of 6 minutes was over" in said
     too_short = command(*base, "--max-minutes", "0.0001", status=2).err
     assert "nb under map: the time limit of 0.0001 minutes was over" in too_short
-    assert "max_seconds must be above 0" in command(*base, "--max-minutes", "0", status=2).err
+    assert "--max-minutes must be a number above 0, not 0" in command(*base, "--max-minutes", "0", status=2).err
 
 
 def test_json_holds_the_numbers_of_compare():

@@ -86,10 +86,11 @@ def test_costs_and_rejection(fitted):
     assert None in expected
 
 
-@pytest.mark.parametrize("text", ["true,NA,né\nné,5,0\nNA,0,1.5\n", ";NA;né\nné;5;0\nNA;0;1,5\n"])
-def test_costs_are_read_as_tables_are(text):
-    Path("labels.csv").write_text(text, encoding="cp1252")
-    np.testing.assert_array_equal(read_cost("labels.csv", ["NA", "né"]), [[0.0, 1.5], [5.0, 0.0]])
+@pytest.mark.parametrize("labels", [["NA", "né"], ["c1", "c2"], ["1.0", "2.0"]])
+@pytest.mark.parametrize("text", ["true,{0},{1}\n{1},5,0\n{0},0,1.5\n", ";{0};{1}\n{1};5;0\n{0};0;1,5\n"])
+def test_costs_are_read_as_tables_are(text, labels):
+    Path("labels.csv").write_text(text.format(*labels), encoding="cp1252")
+    np.testing.assert_array_equal(read_cost("labels.csv", labels), [[0.0, 1.5], [5.0, 0.0]])
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,7 @@ def test_costs_are_read_as_tables_are(text):
         ("--cost gone.csv", "does not exist"),
         ("--cost wide.csv", "must have a header and 2 rows of a true label and 2 numbers"),
         ("--cost words.csv", "'many' for no predicted as yes"),
+        ("--cost gap.csv", "has nothing for no predicted as yes"),
         ("--cost labels.csv", "the header has yes, maybe"),
         ("--cost empty.csv", "--cost empty.csv is empty"),
         ("--output m.nc", "in use"),
@@ -113,6 +115,7 @@ def test_predict_refuses_in_one_sentence(fitted, refused, arguments, said):
     table("good.csv", ",no,yes\nno,0,5\nyes,1,0\n")
     table("wide.csv", "0,1,2\n1,0,2\n")
     table("words.csv", ",no,yes\nno,0,many\nyes,1,0\n")
+    table("gap.csv", ",no,yes\nno,0,\nyes,1,0\n")
     table("labels.csv", ",yes,maybe\nyes,0,1\nmaybe,1,0\n")
     table("empty.csv", "")
     output = [] if "--output" in arguments else ["--output", "p.csv"]

@@ -10,7 +10,7 @@ from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.interpretation.prediction_files import as_read
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.options import named_for
-from bayesclf.tables.reading import open_stream
+from bayesclf.tables.reading import open_stream, read_table
 from bayesclf.tables.remarks import about_columns
 
 LABELS = ["yes", "no", "no"]
@@ -53,6 +53,10 @@ CASES = {
     "bounds": (
         rows("{k}.5,{y}", "a,cls\n").replace("\n0.5", "\n<1.0"),
         *({"a": "category"}, 0, "write a number for each bound, such as 0.5 for '<1.0', to read the column as numbers"),
+    ),
+    "bounds and words": (
+        rows("{k}.5,{y}", "a,cls\n").replace("\n0.5", "\n<1.0", 1).replace("\n1.5", "\nn.d.", 2),
+        *({"a": "category"}, 0, "for '<1.0', and leave the other cells empty (missing={'a': ['n.d.']}) to read"),
     ),
     "a word": (rows("{j},{y}", "a,cls\n").replace("\n3,", "\nold,"), {"a": "category"}, 0, "because of 'old' (rows 4,"),
     "a code in most cells": (
@@ -331,6 +335,32 @@ def test_numbers_that_cannot_be_decided_stay_words(tmp_path):
     np.testing.assert_array_equal(datasets.read(path, "cls").X[:2], [[1.5, 1137], [2.5, 2250]])
 
 
+def test_words_of_declared_numbers_must_each_tell_their_number(tmp_path):
+    path, clf, declared = tmp_path / "t.parquet", bc.GaussianNB(inference="map"), {"kinds": {"x": "number"}}
+    parts = [pd.DataFrame({"x": words, "y": ["a", "b"]}) for words in (["2,399", "2,401"], ["2,4", "2,5"])]
+    with pytest.raises(InputError, match=r"'2,399', '2,401' in rows 1, 2; write .* or save the table as \.csv"):
+        clf.fit_stream(parts, "y", **declared)
+    pd.concat(parts).to_csv(tmp_path / "t.csv", index=False)
+    assert datasets.read(tmp_path / "t.csv", "y").X["x"].tolist() == [2.399, 2.401, 2.4, 2.5]
+    with pytest.raises(InputError, match="table 2 of the iterable: column 'x' should be a number but contains '5 g'"):
+        clf.fit_stream([parts[0].assign(x=["1 kg", "2 kg"]), parts[0].assign(x=["5 g", "6 g"])], "y", **declared)
+    parts[0].assign(x=["$1,399.50", "$2.5"]).to_parquet(path)
+    clf.fit_stream(path, "y", **declared)
+    for words in (["1,500", "2"], ["€1.5", "€2"]):
+        parts[0].assign(x=words).to_parquet(path)
+        with pytest.raises(InputError, match=f"should be a number but contains '{words[0]}'"):
+            clf.predict_stream(path, tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize("sign", ";|\t")
+def test_a_cell_that_is_alone_in_a_first_line_may_be_a_name_or_a_row(sign, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"review\nI liked it\nplot {sign} fine\nplot {sign} bad\n")
+    assert read_table(path).shape == (3, 1)
+    path.write_text(f"alpha{sign}\nbeta{sign}x\ngamma{sign}y\n")
+    assert read_table(path, header=False, separator=sign).shape == (3, 2)
+
+
 def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(rows("{i},{j}.5%,{y}", "id,a,cls\n"))
@@ -381,6 +411,10 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
         eval(said.partition("; ")[2].removesuffix(" reads them"), {"X": bracketed}), mended["price"]
     )
     assert not any("X" in note for note in bc.NaiveBayes(inference="map").fit(mended, LABELS * 20).notes_)
+    for form, size in {"−{}.25": -7.25, "${}.5e2": 750.0, "{}.5E-1 kg": 0.75}.items():
+        powers = pd.DataFrame({"a": [form.format(place) for place in range(30)]})
+        (said,) = about_columns(powers, named=False)
+        assert eval(said.partition("; ")[2].removesuffix(" reads them"), {"X": powers})[7] == size
 
 
 def test_a_stream_of_a_table_in_memory_has_the_remarks_of_a_fit():

@@ -58,8 +58,8 @@ def cells_of(frame):
 def test_cells_that_no_model_takes(cells, match):
     with pytest.raises(CellTypeError, match=match) as refusal:
         cells_of(columns.to_frame(NUMBERS.assign(c=cells)))
-    rule = "the argument must be a string or a number; turn its cells into words or real numbers, or leave the column"
-    assert rule in str(refusal.value)
+    rule = "of the table given as argument must be a string or a number; turn its cells into words or real numbers, or"
+    assert f"{rule} leave it out with X.drop(columns=['c'])" in str(refusal.value)
 
 
 @pytest.mark.parametrize(
