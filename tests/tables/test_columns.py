@@ -185,8 +185,8 @@ def test_bins_of_pandas_are_words_and_can_be_saved(tmp_path):
 @pytest.mark.slow
 def test_eight_thousand_columns(tmp_path):
     """Reading, fitting and predicting take time in proportion to the columns, up to 1.75 times."""
-    seconds = {}
-    for number in (10, 1000, 8000):  # the first loads what is needed
+    seconds = {number: np.full(3, np.inf) for number in (1000, 8000)}
+    for number in (1000, 8000) * 3:  # the least time is of no other work beside
         path, cells = tmp_path / "wide.csv", ",".join(["0.5", "2"] * (number // 2))
         lines = [",".join([*(f"c{j}" for j in range(number)), "y"]), *(f"{cells},{'ab'[i % 2]}" for i in range(4))]
         path.write_text("\n".join(lines))
@@ -197,7 +197,7 @@ def test_eight_thousand_columns(tmp_path):
         clf = bc.NaiveBayes(inference="map").fit(frame, y)
         times.append(time.process_time())
         assert clf.predict_proba(frame).shape == (4, 2)
-        seconds[number] = np.diff([*times, time.process_time()])
+        seconds[number] = np.minimum(seconds[number], np.diff([*times, time.process_time()]))
     assert (seconds[8000] < 14 * seconds[1000]).all()
     with pytest.raises(InputError, match=r"the table lacks column 'c10', .*'c14', …, which") as refusal:
         clf.predict(frame.iloc[:, :10])
