@@ -52,6 +52,13 @@ def test_the_last_line_is_a_command_that_fits_the_model_to_use():
     assert [column.name for column in bc.load("nb.nc").columns_] == ["x"]
 
 
+def test_a_page_of_the_command_line_names_no_call_in_python():
+    table("notes.csv", "note,y\n" + "".join(f"{'good' if i % 2 else 'bad'} day {i},{i % 2}\n" for i in range(40)))
+    asked = ("--text", "note", "--rules", "map", "--cv", "3", "--repeats", "1", "--report", "notes.json")
+    command("compare", "notes.csv", "--target", "y", *asked)
+    assert "comparison.fits" not in Path("notes.json").read_text()
+
+
 def test_the_command_to_use_reads_the_table_as_it_was_read():
     rows = "".join(f"{'uw'[i % 2]},{'vz'[i % 3 % 2]},{'pq'[i % 2]}\n" for i in range(59))
     table("-odd.csv", f"a,b,p\n{rows}")  # whose first row would be taken for names

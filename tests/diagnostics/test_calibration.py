@@ -69,6 +69,11 @@ def test_of_a_large_table_a_part_is_held_out_once():
     assert "of 50,000 rows" in finding.reason
 
 
+def test_folds_of_a_fit_with_the_largest_seed_have_seeds():
+    X, y = normal_rows(60)
+    assert found((bc.GaussianNB(random_state=2**32 - 1).fit(X, y), (X, y)), "Y01").section == "passed"
+
+
 def test_a_class_of_one_row_each_cannot_be_held_out():
     X = pd.DataFrame({"x": np.arange(3.0)})
     y = ["a", "b", "c"]

@@ -123,6 +123,7 @@ def test_duplicates_are_found_in_other_units_and_words(cells):
     X, y = normal_rows(200)
     X["grade"] = np.where(np.arange(200) % 3 == 0, 1.0, 2.0)
     assert found(naive(X, y), "M07").section == "passed"
+    assert found(naive(pd.concat([X] * 2, ignore_index=True), np.tile(y, 2)), "M07").section == "passed"
     evidence = found(naive(X.assign(again=cells(X)), y), "M07").evidence
     assert evidence["column"].tolist() == ["again"]
 

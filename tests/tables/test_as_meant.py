@@ -198,6 +198,8 @@ def test_a_model_reads_further_files_as_its_own(tmp_path):
     in_memory = bc.NaiveBayes(inference="map").fit(found.X, found.y)
     streamed = bc.NaiveBayes(inference="map").fit_stream(path, "cls", missing={"dose": [3]})
     in_memory.save(tmp_path / "m.nc")
+    everywhere = datasets.read(path, "cls", missing=[3])
+    assert bc.NaiveBayes(inference="map").fit(everywhere.X, everywhere.y).reading_["missing"] == {None: ["3"]}
     other.write_text("a;price;dose\n1,125;1,5 €;3\n")
     told = []
     for clf in (in_memory, streamed, bc.load(tmp_path / "m.nc")):
