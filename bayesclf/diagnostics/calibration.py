@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -15,9 +13,9 @@ from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
 from bayesclf.evaluation import scores
-from bayesclf.evaluation.judgments import Z_GAIN, Step
-from bayesclf.evaluation.score_table import BASELINE, gain, mean
-from bayesclf.evaluation.scores import RowScores, confidence_gap
+from bayesclf.evaluation.judgments import Z_GAIN, Estimate
+from bayesclf.evaluation.score_table import BASELINE, gain, less_confident, mean, over_confidence
+from bayesclf.evaluation.scores import RowScores
 from bayesclf.interpretation.dependence import JOIN, dependent_pairs
 from bayesclf.tables.columns import row_numbers
 
@@ -92,28 +90,28 @@ def calibration(context: Context) -> Answer:
     """
     answers = context.held_out
     own = answers.of(answers.own)
-    gap = confidence_gap(own.log_proba, answers.labels)
+    gap = over_confidence(answers, answers.best)
     evidence = _by_rule(answers, context.seed)
     line = evidence.set_index("rule").loc[answers.own]
     confidence, accuracy = np.exp(own.log_proba.max(axis=1)).mean(), 1 - own.error.mean()
     says = (
-        f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f} (difference {Step.of(gap)}); calibration error "
+        f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f} (difference {gap}); calibration error "
         f"{line['error']:.3f}, where calibrated probabilities would show {line['if_calibrated']:.3f} "
         f"(p = {line['p_value']:.3f}; rule {answers.own!r}, {answers.setting})"
     )
     excess = line["error"] - line["if_calibrated"]
     off = line["p_value"] < thresholds.SIGNIFICANCE and excess > thresholds.MIN_CALIBRATION_EXCESS
-    if not Step.of(gap).matters:
+    if not gap.matters:
         if not off:
             return passed(says, evidence)
-        kind = "under-confident" if Step.of(-gap).matters else "too sure in some places and not sure enough in others"
+        under = Estimate(-gap.mean, gap.error).matters
+        kind = "under-confident" if under else "too sure in some places and not sure enough in others"
         return issue(f"{kind}: {says}", "do not read the probabilities as frequencies", evidence, "moderate")
-    gaps = {rule: confidence_gap(found.log_proba, answers.labels) for rule, found in answers.answered.items()}
-    cure, pairs = less_confident(gaps, answers.own), _pairs(context)
+    cure, pairs = less_confident(answers, answers.best), _pairs(context)
     reasons, steps = [f"over-confident: {says}"], []
     if cure:
         loss = evidence.set_index("rule")["log_loss"]
-        left = f"leaves {Step.of(gaps[cure])}: log loss {loss[answers.own]:.3f} → {loss[cure]:.3f}"
+        left = f"leaves {over_confidence(answers, ('', cure))}: log loss {loss[answers.own]:.3f} → {loss[cure]:.3f}"
         reasons.append(f"rule {cure!r} {left}")
         steps.append(f"take that rule: clf.predict_proba(X, rule={cure!r}).")
     if pairs:
@@ -127,10 +125,10 @@ def _by_rule(answers: HeldOut, seed: int) -> pd.DataFrame:
     """Return the over-confidence, the calibration error and the log loss of each rule."""
     lines = []
     for rule, found in answers.answered.items():
-        step = Step.of(confidence_gap(found.log_proba, answers.labels))
+        gap = over_confidence(answers, ("", rule))
         error = scores.binned_error(found.log_proba, answers.labels)
         expected, p_value = _if_calibrated(found.log_proba, error, seed)
-        lines.append((rule, step.mean, step.error, error, expected, p_value, found.log_loss.mean()))
+        lines.append((rule, gap.mean, gap.error, error, expected, p_value, found.log_loss.mean()))
     names = ["rule", "over_confidence", "standard_error", "error", "if_calibrated", "p_value", "log_loss"]
     return pd.DataFrame(lines, columns=names)
 
@@ -139,16 +137,6 @@ def _if_calibrated(log_proba: Array, error: float, seed: int) -> tuple[float, fl
     """Return the mean calibration error of calibrated probabilities like these, and P(it is at least `error`)."""
     simulated = scores.errors_if_calibrated(log_proba, seed, thresholds.REPLICATES)
     return float(simulated.mean()), float((1 + (simulated >= error).sum()) / (1 + len(simulated)))
-
-
-def less_confident(gaps: Mapping[str, Array], own: str) -> str:
-    """Return the rule that leaves least of a gap between confidence and accuracy, if clearly less than its own; or "".
-
-    `gaps` are those of each rule, (row). Gibbs is left out: its probabilities are those of a single hypothesis, drawn
-    for each row, and over-confident by construction.
-    """
-    best = min((rule for rule in gaps if rule != "gibbs"), key=lambda rule: abs(gaps[rule].mean()), default=own)
-    return best if Step.of(gaps[own] - gaps[best]).matters else ""
 
 
 def _pairs(context: Context) -> str:

@@ -132,7 +132,7 @@ class HeldOut(score_table.HeldOut):
     @property
     def answered(self) -> dict[str, RowScores]:
         """The scores of the rules that could answer."""
-        return {rule: found.scores[0] for (_, rule), found in self.answers.items() if not found.reason}
+        return {rule: self.answers["", rule].scores[0] for rule in self.rules_of("")}
 
 
 def splits(training: Labelled, seed: int = 0) -> list[Split]:

@@ -20,7 +20,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
-from bayesclf.constraints import Flag, Number, OrNone, Text, require
+from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
@@ -246,11 +246,6 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
     def models(self) -> tuple[str, ...]:
         """Names of the models, in the order given."""
         return tuple(dict.fromkeys(model for model, _ in self.answers))
-
-    def rules_of(self, model: str) -> tuple[str, ...]:
-        """Return the rules under which this model could answer."""
-        require(Text(), model=model)
-        return tuple(rule for (name, rule), answer in self.answers.items() if name == model and not answer.reason)
 
     def threshold_curve(
         self, model: str, rule: str, outcome: Any = None, cost: Any = None, thresholds: Any = None

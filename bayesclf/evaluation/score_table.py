@@ -23,7 +23,7 @@ from bayesclf.evaluation.judgments import (
     MOST_NATS,
     ONE_SPLIT,
     SETTLED,
-    Gain,
+    Estimate,
     Kind,
     class_shares,
     critical_value,
@@ -31,7 +31,7 @@ from bayesclf.evaluation.judgments import (
     split_error,
 )
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
+from bayesclf.evaluation.scores import confidence_gap, mean_of_rows, standard_error_of_rows
 from bayesclf.wording import NEGLIGIBLE
 
 type Key = tuple[str, str]
@@ -79,6 +79,11 @@ class HeldOut:
         """The smallest difference of log loss that matters, in nats: the same for all entries."""
         return min(MATTERS, MATTERS_RELATIVELY * mean(self, BASELINE, "log_loss"))
 
+    def rules_of(self, model: str) -> tuple[str, ...]:
+        """Return the rules under which this model could answer."""
+        require(Text(), model=model)
+        return tuple(rule for (name, rule), answer in self.answers.items() if name == model and not answer.reason)
+
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
         """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
         self._require_answers(model, rule)
@@ -113,10 +118,36 @@ def with_error(comparison: HeldOut, key: Key, metric: str) -> dict[str, float]:
     return {metric: mean(comparison, key, metric), f"{metric}_se": error}
 
 
-def gain(comparison: HeldOut, key: Key, metric: str) -> Gain:
-    """Return by how much a loss of an entry is smaller than that of `BASELINE`."""
+def gain(comparison: HeldOut, key: Key, metric: str) -> Estimate:
+    """Return by how much a loss of an entry is smaller than that of `BASELINE`, without rows of infinite loss.
+
+    For log loss and Brier score the baseline gives the class shares; for errors it is the most frequent class; for
+    costs, the decision that is cheapest for all rows together.
+    """
     own, constant = (row_losses(comparison, entry, metric) for entry in (key, BASELINE))
-    return Gain.of(own, constant, comparison.train_size)
+    return Estimate.of(constant - own, comparison.train_size)
+
+
+def over_confidence(comparison: HeldOut, key: Key) -> Estimate:
+    """Return by how much the mean confidence of an entry exceeds its accuracy."""
+    return Estimate.of(_confidence_gap(comparison, *key), comparison.train_size)
+
+
+def less_confident(comparison: HeldOut, key: Key) -> str:
+    """Return the rule of a model that leaves least over-confidence, if clearly less than the entry's; or "".
+
+    Gibbs is left out: its probabilities are those of a single hypothesis, drawn for each row, and over-confident by
+    construction.
+    """
+    model, own = key
+    gaps = {rule: _confidence_gap(comparison, model, rule) for rule in comparison.rules_of(model)}
+    best = min((rule for rule in gaps if rule != "gibbs"), key=lambda rule: abs(gaps[rule].mean()), default=own)
+    return best if Estimate.of(gaps[own] - gaps[best], comparison.train_size).matters else ""
+
+
+def _confidence_gap(comparison: HeldOut, model: str, rule: str) -> Array:
+    """Return the gap between confidence and rightness of each row, averaged over the repeats, (row)."""
+    return confidence_gap(*comparison.stacked(model, rule), np.concatenate(comparison.tested))
 
 
 def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.evaluation.judgments import Gain
+from bayesclf.evaluation.judgments import Estimate
 from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, gain, mean, with_error
 from bayesclf.evaluation.scores import binned_error, errors_if_calibrated
 from bayesclf.report.tree import Table
@@ -140,7 +140,7 @@ def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     return f"{labels if judged.state != 'yes' else ''}{found}. {remedy}"
 
 
-def compared(gain: Gain, better: str = "better", worse: str = "worse") -> str:
+def compared(gain: Estimate, better: str = "better", worse: str = "worse") -> str:
     """Return how answers compare with a constant one that they do not clearly beat."""
     return f"{worse} than" if gain.state == "no" else f"no{'t clearly' if gain.mean > 0 else ''} {better} than"
 

@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.arrays import Array
 from bayesclf.decisions import REJECTED
-from bayesclf.diagnostics.calibration import less_confident
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Kind, Step, class_shares
+from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Kind, class_shares
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
-from bayesclf.evaluation.score_table import BASELINE, Key, Standing, gain, mean, score_table, standings
-from bayesclf.evaluation.scores import confidence_gap
+from bayesclf.evaluation.score_table import (
+    BASELINE,
+    Key,
+    Standing,
+    gain,
+    less_confident,
+    mean,
+    over_confidence,
+    score_table,
+    standings,
+)
 from bayesclf.report.facts import compared, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
@@ -379,32 +386,22 @@ def _overconfident(comparison: Comparison) -> list[str]:
     """Name the models whose own rule is over-confident, and the rule that leaves clearly less of it, if any."""
     sentences = []
     for model in comparison.models:
-        rules = comparison.rules_of(model)
-        if model == BOOSTING or not rules:
+        if model == BOOSTING or not comparison.rules_of(model):
             continue
-        own = comparison.leader(model)[1]
-        gaps = {rule: excess_confidence(comparison, model, rule) for rule in rules}
-        gap = Step.of(gaps[own])
+        own = comparison.leader(model)
+        gap = over_confidence(comparison, own)
         if not gap.matters:
             continue
-        under = "" if own == NO_RULE else f" under {own}"
-        points = pair(100 * gap.mean, 100 * gap.error, 1)
-        cure = less_confident(gaps, own)
-        left = (
-            f"; the rule {cure!r} reduces this to {pair(100 * gaps[cure].mean(), 100 * Step.of(gaps[cure]).error, 1)}"
-            if cure
-            else ""
-        )
+        under = "" if own[1] == NO_RULE else f" under {own[1]}"
+        points, left = pair(100 * gap.mean, 100 * gap.error, 1), ""
+        if cure := less_confident(comparison, own):
+            rest = over_confidence(comparison, (model, cure))
+            left = f"; the rule {cure!r} reduces this to {pair(100 * rest.mean, 100 * rest.error, 1)}"
         name = first_upper(full_name(comparison, model))
         sentences.append(
             f"{name} is over-confident{under}: its mean confidence exceeds its accuracy by {points} points{left}."
         )
     return sentences
-
-
-def excess_confidence(comparison: Comparison, model: str, rule: str) -> Array:
-    """Return the gap between confidence and rightness of each row, averaged over the repeats, (row)."""
-    return confidence_gap(*comparison.stacked(model, rule), np.concatenate(comparison.tested))
 
 
 def extremes(comparison: Comparison, model: str, rule: str) -> str:

@@ -107,14 +107,26 @@ def test_the_baseline_gives_the_shares_of_the_training_rows():
     assert row_losses(found, BASELINE, "error").mean() == 0.25
 
 
-def test_between_one_error_and_a_clear_one_it_leans():
+@pytest.mark.parametrize(
+    ("errors", "kind", "settled"),
+    [
+        (0.3, "open", True),
+        (0.6, "open", False),  # at two errors of the folds it would lean
+        (1.15, "open", False),  # at one, too
+        (1.6, "leaning", False),
+        (2.1, "leaning", False),
+        (2.4, "behind", False),
+        (2.8, "behind", True),
+    ],
+)
+def test_a_grade_is_settled_where_other_folds_would_not_change_it(errors, kind, settled):
     rng = np.random.default_rng(6)
     noise = rng.normal(size=400)
     noise = (noise - noise.mean()) / noise.std() / np.sqrt(1 / 400 + 1 / 320)
     base = rng.exponential(0.4, size=400)
-    for errors, kind in ((0.6, "open"), (1.15, "open"), (1.6, "leaning"), (2.1, "leaning"), (2.6, "behind")):
-        losses = np.column_stack([base, base + 0.02 * (errors + noise)])
-        assert kinds(losses)["m1"] == kind  # at 1.15 and 2.1 other folds might change the grade
+    found = comparison_of(np.column_stack([base, base + 0.02 * (errors + noise)]))
+    other = standings(found, list(found.answers))[1]
+    assert (other.kind, other.settled) == (kind, settled)
 
 
 def test_folds_are_repeated_only_where_others_could_change_the_verdict():

@@ -13,12 +13,13 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.errors import InputError
+from bayesclf.evaluation.score_table import over_confidence
 from bayesclf.report import classifier_page, page, table, write_comparison
 from bayesclf.report.facts import facts
 from bayesclf.report.names import HOW, MODELS
 from bayesclf.report.table import MOST_COLUMNS, column_summaries
 from bayesclf.report.tree import html as written
-from bayesclf.report.verdict import excess_confidence, extremes, in_sentence, verdict
+from bayesclf.report.verdict import extremes, in_sentence, verdict
 from bayesclf.wording import percent
 
 
@@ -133,12 +134,12 @@ def test_over_confidence_is_named():
     one = y + rng.normal(0, 1.5, 400)
     X = pd.DataFrame({f"copy {i}": one + rng.normal(0, 0.01, 400) for i in range(12)})
     comparison = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal"])
-    assert excess_confidence(comparison, "nb", "map").mean() > 0.1
+    assert over_confidence(comparison, ("nb", "map")).mean > 0.1
     cautions = verdict(comparison, comparison.table).cautions
     assert any(f"is over-confident under {comparison.leader('nb')[1]}: " in sentence for sentence in cautions)
     tempered = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal", "tempered"])
     assert tempered.leader("nb") == ("nb", "tempered")  # which is not over-confident
-    assert excess_confidence(tempered, "nb", "map").mean() > 0.1
+    assert over_confidence(tempered, ("nb", "map")).mean > 0.1
     assert not any("over-confident" in sentence for sentence in verdict(tempered, tempered.table).cautions)
 
 
