@@ -13,8 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.evaluation.judgments import Estimate
-from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, gain, mean, with_error
-from bayesclf.evaluation.scores import binned_error, errors_if_calibrated
+from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, calibration, gain, mean, with_error
 from bayesclf.report.tree import Table
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, number, pair, percent
 
@@ -79,15 +78,15 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
         meaning = "Probability that a row of a class gets a larger probability of this class than a row of another"
         each = "" if len(classes) == 2 else "; mean over the classes, each against the rest"
         found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
-    expected = float(errors_if_calibrated(log_proba, held_out.seed, repeats=repeats).mean())
-    calibration = Fact(
+    judged = calibration(held_out, key)
+    reliability = Fact(
         "Calibration error",
-        f"{number(binned_error(log_proba, y))} (by chance: {number(expected)})",
+        f"{number(judged.error)} (by chance: {number(judged.expected)})",
         "",
         "Mean distance of predicted probabilities from the shares that come true; in brackets what calibrated "
         "probabilities would show on as many rows.",
     )
-    return [*found, *_found(confusion(log_proba, y) / repeats, classes, order), calibration]
+    return [*found, *_found(confusion(log_proba, y) / repeats, classes, order), reliability]
 
 
 def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:
