@@ -45,21 +45,6 @@ def test_mle_is_the_textbooks(case):
     assert_same_parameters(case.family.mle(case.statistics(X, y)), case.naive_mle(X, y), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("variance", "denominators"),
-    [("class-feature", [2, 3, 4]), ("feature", 9), ("class", [4, 6, 8]), ("shared", 18)],
-)
-def test_unbiased_variances_divide_by_rows_less_means(variance, denominators):
-    y = np.repeat([0, 1, 2], [3, 4, 5])
-    X = np.random.default_rng(0).normal(size=(12, 2))
-    statistics = Gaussian().statistics(X, y, Axes(("a", "b", "c"), ("u", "v")))
-    biased, unbiased = (Gaussian(variance, unbiased=u).mle(statistics)["sigma2"][0] for u in (False, True))
-    rows = {"class-feature": [3, 4, 5], "feature": 12, "class": [6, 8, 10], "shared": 24}[variance]
-    ratio = np.array(rows) / np.array(denominators)
-    expected = ratio[:, None] if variance == "class-feature" else ratio
-    np.testing.assert_allclose(unbiased / biased, np.broadcast_to(expected, unbiased.shape), rtol=1e-12)
-
-
 @every_cellwise_case
 def test_mle_of_a_class_without_rows_or_cells_of_one_column_does_not_exist(case):
     X, y = case.complete()
