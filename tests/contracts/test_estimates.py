@@ -9,7 +9,9 @@ from scipy import optimize
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import Axes, Categorical, Gaussian
 
-every_cellwise_case = pytest.mark.parametrize("case", **ids([case for case in CASES if case not in MULTINOMIAL]))
+# A table of all classes has the rows of the others.
+CELLWISE = [case for case in CASES if case not in MULTINOMIAL and not getattr(case, "free", ())]
+every_cellwise_case = pytest.mark.parametrize("case", **ids(CELLWISE))
 
 
 def assert_stationary(loss, vector, step=1e-4):
