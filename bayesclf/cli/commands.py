@@ -38,6 +38,7 @@ def compare(
     inference: Annotated[str, option("--inference", "NAME", "Engine; or MODEL=NAME,…")] = AUTO,
     cv: Annotated[int, option("--cv", "K", "Number of folds.", least=2)] = 5,
     repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 5", least=1)] = None,
+    group: Annotated[str | None, option("--group", "COL", "Keep rows with one value in one fold.", False)] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     drop: options.Drop = None,
@@ -71,6 +72,7 @@ def compare(
     engines = options.engines(inference, chosen, ENGINES)
     wanted = None if rules is None else tuple(RULES) if rules == "all" else options.names(rules, RULES, "--rules")
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
+    context.params["drop"] = drop = [*(drop or ()), *([] if group is None else [group])]  # which `fit` drops, too
     training = load_training(table, target, reading, drop, options.column_kinds(kind), text)
     if models == options.DEFAULT_MODELS and all(own == "text" for own in training.kinds.values()):
         engines = options.engines(inference, ["text"], ENGINES)
@@ -96,6 +98,7 @@ def compare(
         max_seconds=None if max_minutes is None else 60 * max_minutes,
         data=Path(training.dataset.name).name,
         progress=line_a_model(),
+        groups=None if group is None else training.dataset.frame[group],
     )
     if all(answer.reason for answer in found.answers.values()):
         (model, rule), answer = next(iter(found.answers.items()))
@@ -144,7 +147,9 @@ def _fit_command(context: typer.Context, model: str, engines: Mapping[str, str])
 
 def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[str, Path | None]:
     """Check the files to be written, against each other too."""
-    page = None if report is None else options.named_output(report, "--report", "report.html", inputs)
+    from bayesclf.report.document import writable
+
+    page = None if report is None else writable(report, "--report", inputs)
     return {"--report": page, "--json": output_file(json, "--json", [*inputs, *([page] if page else [])])}
 
 
@@ -279,11 +284,12 @@ def report(
 ) -> None:
     """Check a fitted model and write a report."""
     from bayesclf.report import write_classifier
+    from bayesclf.report.document import writable
     from bayesclf.storage import load
 
     if target is not None and table is None:
         raise InputError("--target names a column of the training table; give that too, with --table")
-    path = options.named_output(output, "--output", "report.html", [model, *([table] if table else [])])
+    path = writable(output, "--output", [model, *([table] if table else [])])
     classifier = load(model)
     X, y = None, None
     if table is not None:

@@ -95,7 +95,7 @@ def load_training(
     for name in drop:
         require_column(name, names, table)
         if name == dataset.target:
-            raise InputError(f"--drop {name} would drop the label column; choose another --target or keep it")
+            raise InputError(f"{name} is the label column; choose another for --drop or --group, or another --target")
     if text is not None:
         drop += [name for name in names if name not in (text, dataset.target)]
     told = (note for note in dataset.notes if not any(f"column {name!r}" in note for name in drop))

@@ -6,15 +6,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bayesclf.arrays import Array
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
-from bayesclf.evaluation import scores
 from bayesclf.evaluation.judgments import Z_GAIN, Estimate
-from bayesclf.evaluation.score_table import BASELINE, gain, less_confident, mean, over_confidence
+from bayesclf.evaluation.score_table import BASELINE, calibration, gain, less_confident, mean, over_confidence
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.interpretation.dependence import JOIN, dependent_pairs
 from bayesclf.tables.columns import row_numbers
@@ -44,7 +42,7 @@ def baseline(context: Context) -> Answer:
     if infinite:
         return issue(
             f"{infinite} of {len(own.log_loss)} held-out rows have a class with predicted probability 0 {where}",
-            "take a rule with smoothing: clf.predict_proba(X, rule='bayes-optimal')",
+            "take a rule with smoothing: clf.predict_proba(X, rule='bayes-optimal') (--rule bayes-optimal)",
             evidence,
         )
     if (evidence["better"] == "no").any():
@@ -79,7 +77,7 @@ def _gains(answers: HeldOut, own: RowScores) -> pd.DataFrame:
 
 
 @check("Y02", "Calibration and over-confidence", "all models")
-def calibration(context: Context) -> Answer:
+def confidence(context: Context) -> Answer:
     """Compare confidence with accuracy, and the calibration error with what calibrated probabilities would show.
 
     Calibrated probabilities are right as often as they say: of the answers with 80%, eight in ten. A binned error
@@ -91,11 +89,11 @@ def calibration(context: Context) -> Answer:
     answers = context.held_out
     own = answers.of(answers.own)
     gap = over_confidence(answers, answers.best)
-    evidence = _by_rule(answers, context.seed)
+    evidence = _by_rule(answers)
     line = evidence.set_index("rule").loc[answers.own]
-    confidence, accuracy = np.exp(own.log_proba.max(axis=1)).mean(), 1 - own.error.mean()
+    sure, accuracy = np.exp(own.log_proba.max(axis=1)).mean(), 1 - own.error.mean()
     says = (
-        f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f} (difference {gap}); calibration error "
+        f"mean confidence {sure:.3f}, accuracy {accuracy:.3f} (difference {gap}); calibration error "
         f"{line['error']:.3f}, where calibrated probabilities would show {line['if_calibrated']:.3f} "
         f"(p = {line['p_value']:.3f}; rule {answers.own!r}, {answers.setting})"
     )
@@ -113,30 +111,23 @@ def calibration(context: Context) -> Answer:
         loss = evidence.set_index("rule")["log_loss"]
         left = f"leaves {over_confidence(answers, ('', cure))}: log loss {loss[answers.own]:.3f} → {loss[cure]:.3f}"
         reasons.append(f"rule {cure!r} {left}")
-        steps.append(f"take that rule: clf.predict_proba(X, rule={cure!r}).")
+        steps.append(f"take that rule: clf.predict_proba(X, rule={cure!r}) (--rule {cure}).")
     if pairs:
         reasons.append(pairs)
         steps.append(JOIN)
-    step = " ".join(steps).rstrip(".") or "compare models: bc.compare({'nb': clf, 'lr': bc.LogisticRegression()}, X, y)"
+    other = "compare models: bc.compare({'nb': clf, 'lr': bc.LogisticRegression()}, X, y) (bayesclf compare TABLE)"
+    step = " ".join(steps).rstrip(".") or other
     return issue("; ".join(reasons), step, evidence)
 
 
-def _by_rule(answers: HeldOut, seed: int) -> pd.DataFrame:
+def _by_rule(answers: HeldOut) -> pd.DataFrame:
     """Return the over-confidence, the calibration error and the log loss of each rule."""
     lines = []
     for rule, found in answers.answered.items():
         gap = over_confidence(answers, ("", rule))
-        error = scores.binned_error(found.log_proba, answers.labels)
-        expected, p_value = _if_calibrated(found.log_proba, error, seed)
-        lines.append((rule, gap.mean, gap.error, error, expected, p_value, found.log_loss.mean()))
+        lines.append((rule, gap.mean, gap.error, *calibration(answers, ("", rule)), found.log_loss.mean()))
     names = ["rule", "over_confidence", "standard_error", "error", "if_calibrated", "p_value", "log_loss"]
     return pd.DataFrame(lines, columns=names)
-
-
-def _if_calibrated(log_proba: Array, error: float, seed: int) -> tuple[float, float]:
-    """Return the mean calibration error of calibrated probabilities like these, and P(it is at least `error`)."""
-    simulated = scores.errors_if_calibrated(log_proba, seed, thresholds.REPLICATES)
-    return float(simulated.mean()), float((1 + (simulated >= error).sum()) / (1 + len(simulated)))
 
 
 def _pairs(context: Context) -> str:

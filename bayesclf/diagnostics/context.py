@@ -166,7 +166,11 @@ class Context:
     def held_out_if_made(self) -> HeldOut | None:
         """The answers to held-out rows, if a check needed them; without the fits that gave them."""
         made: HeldOut | None = vars(self).get("held_out")
-        return None if made is None else replace(made, fits=())
+        if made is None:
+            return None
+        kept = replace(made, fits=())
+        vars(kept)["calibrations"] = made.calibrations
+        return kept
 
     @cached_property
     def splits(self) -> list[Split]:

@@ -155,7 +155,7 @@ def _next_step(found: pd.DataFrame, classifier: Any) -> str:
     steps = []
     if columns := set(found["column"]) - {""}:
         families, choices = getattr(classifier, "families", "gaussian"), getattr(classifier, "choices_", ())
-        other = ", or let the rows choose its family: NaiveBayes(families='auto')"
+        other = ", or let the rows choose its family: bc.NaiveBayes(families='auto')"
         if columns <= {name for chosen in choices for name in chosen.features}:
             other = ""
         elif families == "auto" or not isinstance(families, str):

@@ -66,7 +66,7 @@ def laplace_weights(context: Context) -> Answer:
     if not khat <= limit:
         return issue(
             f"k̂ = {khat:.2f} is above {limit}: the posterior is too far from a normal one for weights to correct draws",
-            "sample the posterior: clf.set_params(inference='slice').fit(X, y)",
+            "sample the posterior: clf.set_params(inference='slice').fit(X, y) (--inference slice)",
             evidence,
         )
     return passed(f"k̂ = {khat:.2f} (limit {limit}), worth {ess:.0f} independent draws", evidence)

@@ -70,9 +70,6 @@ CELLS = 1_000_000
 TEST_ROWS = 2_000
 """Rows that are held out once, and rows of other expensive checks."""
 
-REPLICATES = 500
-"""Simulated labels behind a p-value of a calibration error."""
-
 RANDOM_TABLES = 20_000
 """Tables behind a p-value of missing cells: small enough for `SIGNIFICANCE` after correction for up to 200 columns."""
 

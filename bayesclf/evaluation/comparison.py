@@ -36,6 +36,7 @@ from bayesclf.evaluation.cross_validation import (
     class_order,
     finish,
     folds_of,
+    group_codes,
     labeled_table,
 )
 from bayesclf.evaluation.judgments import TooGood, too_good
@@ -309,6 +310,7 @@ def compare(
     boosting: bool = False,
     data: str = "",
     max_seconds: float | None = None,
+    groups: Any = None,
 ) -> Comparison:
     """Compare classifiers and rules on the same rows and folds.
 
@@ -353,6 +355,8 @@ def compare(
         Time limit, looked at after each fit; None for none. The models are fitted in the order given. Once the limit
         is over, a model with fits that remain is left out, with the reason. So the result may depend on the machine,
         as it does not otherwise.
+    groups : array of shape (row,) or None
+        Units that have several rows, such as patients: all rows of a unit stay in one fold.
 
     Returns
     -------
@@ -382,13 +386,14 @@ def compare(
         raise InputError(f"a model is named {peers.BOOSTING!r}, as a line of the comparison is; give it another name")
     asked = checked_rules(rules)
     require_jobs(n_jobs=n_jobs)
-    seed, (frame, y, remarks) = seed_of(random_state), labeled_table(X, y, cv)
+    seed, units = seed_of(random_state), groups if groups is None else group_codes(groups, y)
+    frame, y, remarks = labeled_table(X, y, cv)
     labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
     several = repeats is None and isinstance(cv, int | np.integer)
     most = int(np.clip(MOST_ANSWERS // len(codes), 1, MOST_REPEATS)) if several else 1 if repeats is None else repeats
-    folds = folds_of(cv, most, frame, labels, codes, seed)
+    folds = folds_of(cv, most, frame, labels, codes, seed, units)
     table, question = (frame, codes, classes), Question(asked, costs)
     start = time.perf_counter()
     end = start + (float("inf") if max_seconds is None else max_seconds)

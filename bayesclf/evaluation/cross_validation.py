@@ -20,6 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from bayesclf import rules, workers
 from bayesclf.arrays import Array, Integers
@@ -45,6 +46,11 @@ from bayesclf.wording import counted, without_numbers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
+
+GROUPED = (
+    "rows of a group stay in one fold; ± takes all rows as independent, and is too small where a group's are alike"
+)
+"""What is to be remarked on a comparison by groups."""
 
 ALL = "all"
 """What is given for every rule."""
@@ -140,6 +146,14 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     return only_labeled(frame, y)
 
 
+def group_codes(groups: Any, y: Any) -> Integers:
+    """Return the number of the group of each row that has a label, (row)."""
+    values, found = np.asarray(groups, dtype=object), labeled_rows(y)
+    if values.shape != np.shape(y)[:1]:
+        raise InputError(f"groups must have one value for each of {counted(np.shape(y)[0], 'row')}")
+    return np.asarray(pd.factorize(values if found is None else values[found[0]], use_na_sentinel=False)[0])
+
+
 def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
     """Return the codes of the classes as people read them: in the order of an ordered categorical, or sorted."""
     codes = range(len(classes))
@@ -165,12 +179,16 @@ def checked_rules(given: Any) -> tuple[str, ...] | None:
     return tuple(given)
 
 
-def folds_of(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int) -> Folds:
-    """Return stratified folds, or the splits that were given."""
+def folds_of(
+    cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int, groups: Any = None
+) -> Folds:
+    """Return stratified folds, in which rows of one group stay together, or the splits that were given."""
     require(Whole(1), repeats=repeats)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        splits, remarks = split(codes, int(cv), repeats, seed)
+        splits, remarks = split(codes, int(cv), repeats, seed, groups)
         return Folds(splits, int(cv), repeats, remarks)
+    if groups is not None:
+        raise InputError("groups go with a number of folds; give cv=5, or splits that keep the groups together")
     if repeats != 1:
         raise InputError(f"repeats={repeats} goes with a number of folds; a splitter itself says how often it repeats")
     if codes.max(initial=0) < 1:
@@ -181,9 +199,11 @@ def folds_of(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], c
     return Folds(splits, len(splits) // times, times, (), words)
 
 
-def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, ...], tuple[str, ...]]:
+def split(
+    y: Integers, cv: int, repeats: int, seed: int, groups: Any = None
+) -> tuple[tuple[Split, ...], tuple[str, ...]]:
     """Return stratified folds, and a remark where a class is too small for them."""
-    from sklearn.model_selection import RepeatedStratifiedKFold
+    from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
     counts = np.bincount(y)
     if cv < 2 or cv > len(y) or repeats < 1:
@@ -200,7 +220,14 @@ def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, .
     with warnings.catch_warnings():
         # The remark above says it once, in terms of the user's table.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        return tuple(folds.split(np.zeros(len(y)), y)), remarks
+        if groups is None:
+            return tuple(folds.split(np.zeros(len(y)), y)), remarks
+        units, remarks = len(np.unique(groups)), (*remarks, GROUPED)
+        grouped = StratifiedGroupKFold(cv, shuffle=True, random_state=check_random_state(seed))
+        splits = tuple(pair for _ in range(repeats) for pair in grouped.split(y, y, groups)) if units >= cv else ()
+    if not splits or not all(len(test) for _, test in splits):
+        raise InputError(f"the rows of {counted(units, 'group')} do not fill {cv} folds; take fewer, cv=2 (--cv 2)")
+    return splits, remarks
 
 
 def given_splits(cv: Any, X: Any, y: Any) -> tuple[Split, ...]:

@@ -18,7 +18,7 @@ from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.evaluation.scores import standard_error_of_rows
-from bayesclf.tables.options import leaving_out
+from bayesclf.tables.options import leaving_out, of_memory
 from bayesclf.wording import NEGLIGIBLE, named
 
 Z_CONFIDENCE = 2.576
@@ -205,8 +205,8 @@ def too_good(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers, Inte
             TooGood(
                 f"{repeated:,} of {tested:,} held-out rows repeat a training row, label included; scores are too good "
                 "and ± too small if these are copies of one row",
-                "if they are, keep each row once, or all rows of one unit in one fold: compare(…, "
-                "cv=list(sklearn.model_selection.GroupKFold(5).split(X, y, groups)))",
+                "if they are, keep each row once, or all rows of a unit in one fold when comparing: "
+                + of_memory("group", "COL", "bc.compare(models, X, y, groups=groups)"),
             )
         )
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Text, require
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation import cross_validation, scores
+from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.cross_validation import Answers, Split, scored
 from bayesclf.evaluation.judgments import (
     KINDS,
@@ -31,7 +31,13 @@ from bayesclf.evaluation.judgments import (
     split_error,
 )
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.scores import confidence_gap, mean_of_rows, standard_error_of_rows
+from bayesclf.evaluation.scores import (
+    binned_error,
+    confidence_gap,
+    errors_if_calibrated,
+    mean_of_rows,
+    standard_error_of_rows,
+)
 from bayesclf.wording import NEGLIGIBLE
 
 type Key = tuple[str, str]
@@ -42,6 +48,14 @@ BASELINE = ("baseline", NO_RULE)
 
 Its decision is the same for all rows: the most frequent class, or the cheapest decision where there are costs.
 """
+
+
+class Calibration(NamedTuple):
+    """The binned calibration error, its mean if the probabilities were calibrated, and P(then it is at least that)."""
+
+    error: float
+    expected: float
+    p_value: float
 
 
 class HeldOut:
@@ -75,6 +89,11 @@ class HeldOut:
         return float(np.mean([len(train) for train, _ in self.splits]))
 
     @cached_property
+    def calibrations(self) -> dict[Key, Calibration]:
+        """What `calibration` returned, by entry."""
+        return {}
+
+    @cached_property
     def matters(self) -> float:
         """The smallest difference of log loss that matters, in nats: the same for all entries."""
         return min(MATTERS, MATTERS_RELATIVELY * mean(self, BASELINE, "log_loss"))
@@ -101,9 +120,9 @@ class HeldOut:
             raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
 
 
-def score_table(comparison: HeldOut, calibration: bool = True) -> pd.DataFrame:
+def score_table(comparison: HeldOut, calibrated: bool = True) -> pd.DataFrame:
     """Return the table that `Comparison.table` describes, without the calibration, which takes longest, if desired."""
-    table = pd.DataFrame([_line(comparison, *key, calibration) for key in comparison.answers])
+    table = pd.DataFrame([_line(comparison, *key, calibrated) for key in comparison.answers])
     return table.assign(**_differences(comparison, table)) if "log_loss" in table else table
 
 
@@ -126,6 +145,17 @@ def gain(comparison: HeldOut, key: Key, metric: str) -> Estimate:
     """
     own, constant = (row_losses(comparison, entry, metric) for entry in (key, BASELINE))
     return Estimate.of(constant - own, comparison.train_size)
+
+
+def calibration(comparison: HeldOut, key: Key) -> Calibration:
+    """Return the calibration of an entry's probabilities; labels are simulated at the first call only."""
+    if key not in comparison.calibrations:
+        log_proba, y = comparison.stacked(*key)
+        error = binned_error(log_proba, y)
+        simulated = errors_if_calibrated(log_proba, comparison.seed, repeats=comparison.repeats)
+        p_value = (1 + (simulated >= error).sum()) / (1 + len(simulated))
+        comparison.calibrations[key] = Calibration(error, float(simulated.mean()), float(p_value))
+    return comparison.calibrations[key]
 
 
 def over_confidence(comparison: HeldOut, key: Key) -> Estimate:
@@ -156,7 +186,6 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
     line: dict[str, Any] = {"model": model, "rule": rule}
     if reason := comparison.answers[key].reason:
         return line | {"reason": reason}
-    log_proba, y = comparison.stacked(model, rule)
     losses = _losses(comparison, key, "log_loss")
     finite = losses[np.isfinite(losses)]
     error = with_error(comparison, key, "error")
@@ -169,20 +198,20 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
         **with_error(comparison, key, "brier"),
     }
     if calibrated:
-        expected = scores.errors_if_calibrated(log_proba, comparison.seed, repeats=comparison.repeats)
-        line |= {"calibration_error": scores.binned_error(log_proba, y), "calibration_expected": expected.mean()}
+        judged = calibration(comparison, key)
+        line |= {"calibration_error": judged.error, "calibration_expected": judged.expected}
     if comparison.costs is not None:
         line |= with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
-    return line | _against_bayes_optimal(comparison, key, log_proba)
+    return line | _against_bayes_optimal(comparison, key)
 
 
-def _against_bayes_optimal(comparison: HeldOut, key: Key, log_proba: Array) -> dict[str, float]:
+def _against_bayes_optimal(comparison: HeldOut, key: Key) -> dict[str, float]:
     """Compare the decisions of a rule with those of the same model's Bayes-optimal rule."""
     optimal = (key[0], "bayes-optimal")
     if optimal not in comparison.answers or comparison.answers[optimal].reason:
         return {}
-    best, _ = comparison.stacked(*optimal)
-    return {"disagreement": float((best.argmax(axis=1) != log_proba.argmax(axis=1)).mean())}
+    decided, best = (comparison.stacked(*one)[0].argmax(axis=1) for one in (key, optimal))
+    return {"disagreement": float((best != decided).mean())}
 
 
 def _differences(comparison: HeldOut, table: pd.DataFrame) -> dict[str, list[float]]:

@@ -33,7 +33,7 @@ MOST_COLUMNS = 500
 NAMED = 3
 """Pairs that a sentence names."""
 
-JOIN = "Join them: NaiveBayes(blocks=dependent_pairs(clf, X, y).blocks)."
+JOIN = "Join them: bc.NaiveBayes(blocks=bc.dependent_pairs(clf, X, y).blocks)."
 
 OTHER_MODEL = "Take a model that lets them depend on each other, such as BayesNetClassifier or LogisticRegression."
 

@@ -105,7 +105,7 @@ def _first(
     parts: list[Part] = [Text(checked, "headline"), next_step]
     if held_out is not None and answer:
         log_proba, y = held_out.stacked(*held_out.best)
-        counts = confusion(log_proba, y)
+        counts = confusion(held_out, held_out.best)
         drawn = reliability(
             log_proba, y, held_out.best[1], classifier.seed_, "held-out-reliability", "the probabilities"
         )
@@ -123,7 +123,7 @@ def _first(
     parts += [Beside(below)] if len(below) > 1 else below
     if counts is not None and len(classes) <= MOST_CLASSES:
         caption = "Held-out rows by true class (lines) and predicted class (columns)"
-        own = Table(table.by_class(counts.astype(int), classes, order), caption=caption)
+        own = Table(table.by_class(counts, classes, order), caption=caption)
         parts.append(Section("Decisions by class", [own], "more"))
     return parts
 

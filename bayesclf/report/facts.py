@@ -13,8 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.evaluation.judgments import Estimate
-from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, gain, mean, with_error
-from bayesclf.evaluation.scores import binned_error, errors_if_calibrated
+from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, calibration, gain, mean, with_error
 from bayesclf.report.tree import Table
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, number, pair, percent
 
@@ -52,7 +51,6 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
     for all rows together. `order` has the codes of the labels `classes` (outcome) as people read them.
     """
     log_proba, y = held_out.stacked(*key)
-    repeats = len(held_out.tested)
     error, loss = (with_error(held_out, key, metric) for metric in ("error", "log_loss"))
     found = [
         Fact(
@@ -79,15 +77,15 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
         meaning = "Probability that a row of a class gets a larger probability of this class than a row of another"
         each = "" if len(classes) == 2 else "; mean over the classes, each against the rest"
         found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
-    expected = float(errors_if_calibrated(log_proba, held_out.seed, repeats=repeats).mean())
-    calibration = Fact(
+    judged = calibration(held_out, key)
+    reliability = Fact(
         "Calibration error",
-        f"{number(binned_error(log_proba, y))} (by chance: {number(expected)})",
+        f"{number(judged.error)} (by chance: {number(judged.expected)})",
         "",
         "Mean distance of predicted probabilities from the shares that come true; in brackets what calibrated "
         "probabilities would show on as many rows.",
     )
-    return [*found, *_found(confusion(log_proba, y) / repeats, classes, order), calibration]
+    return [*found, *_found(_confusion(held_out, key), classes, order), reliability]
 
 
 def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:
@@ -109,16 +107,29 @@ def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[F
     ]
 
 
-def confusion(log_proba: Array, y: Integers) -> Array:
-    """Return the rows of each true class decided as each class, (outcome, outcome)."""
+def confusion(held_out: HeldOut, key: Key) -> Integers:
+    """Return the rows of each true class decided as each class, (outcome, outcome), a mean over the repeats.
+
+    Means are rounded down, then up by the largest remainders, so that each line adds up to the rows of its class.
+    """
+    means = _confusion(held_out, key)
+    whole = np.floor(means)
+    missing = np.round(means.sum(axis=1) - whole.sum(axis=1))
+    place = (whole - means).argsort(axis=1, kind="stable").argsort(axis=1)
+    return np.asarray(whole + (place < missing[:, None]), dtype=np.intp)
+
+
+def _confusion(held_out: HeldOut, key: Key) -> Array:
+    """Return the same before it is rounded."""
+    log_proba, y = held_out.stacked(*key)
     size = log_proba.shape[1]
     counts = np.bincount(y * size + log_proba.argmax(axis=1), minlength=size * size)
-    return np.asarray(counts.reshape(size, size), dtype=float)
+    return np.asarray(counts.reshape(size, size) / len(held_out.tested))
 
 
 def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     """Return a sentence where labels are not clearly better than a constant one, or hardly find a class; else ""."""
-    counts = confusion(*held_out.stacked(*key))
+    counts = _confusion(held_out, key)
     rows, judged = counts.sum(axis=1), gain(held_out, key, "error")
     recall = np.divide(counts.diagonal(), rows, out=np.ones(len(rows)), where=rows > 0)
     least = int(recall.argmin())
@@ -159,10 +170,9 @@ def area_under_roc(log_proba: Array, y: Integers) -> float:
     return float(np.mean([roc_auc_score(y == code, proba[:, code]) for code in codes]))
 
 
-def errors(counts: Array, classes: NDArray[Any]) -> str:
+def errors(counts: Integers, classes: NDArray[Any]) -> str:
     """Return a sentence on the most frequent errors; empty without any."""
-    counts = np.round(counts).astype(int)
-    np.fill_diagonal(counts, 0)
+    counts = counts - np.diag(counts.diagonal())
     places = np.argsort(-counts, axis=None, kind="stable")[:MOST_ERRORS]
     names = [str(label) for label in classes]
     named = [

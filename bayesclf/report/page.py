@@ -6,7 +6,6 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
@@ -70,7 +69,7 @@ def tree(
 
 def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | None) -> list[Part]:
     """Return the answer, what comes next, how clear the answer is, and what not to trust."""
-    said = [_errors(comparison)] if judged.models else []
+    said = [errors(confusion(comparison, comparison.best), comparison.classes)] if judged.models else []
     wrong = [*judged.cautions, *verdict.read(comparison)]
     cautions: Part = Items(wrong) if wrong else Text(NOTHING)
     below: list[Part] = [Section("What not to trust here", [cautions], "box")]
@@ -148,7 +147,7 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
     place = comparison.models.index(name)
     parts: list[Part] = [reliability(log_proba, y, rule, comparison.seed, f"reliability-{place}", name)]
     if len(comparison.classes) <= MOST_CLASSES:
-        counts = np.round(confusion(log_proba, y) / len(comparison.tested)).astype(int)
+        counts = confusion(comparison, (name, rule))
         caption = "Rows by true class (lines) and predicted class (columns)"
         parts.insert(0, Table(table.by_class(counts, comparison.classes, comparison.order), caption=caption))
     found = comparison.disagreements
@@ -210,9 +209,3 @@ def _size(comparison: Comparison) -> str:
     classes = f"{counted(len(shares), 'class', 'classes')}: {listed(shares, MOST_CLASSES, ', …')}"
     parts = [counted(rows, "row"), counted(features, "column"), classes, folds, comparison.date]
     return " · ".join(part for part in parts if part)
-
-
-def _errors(comparison: Comparison) -> str:
-    """Name the errors of the recommended entry."""
-    counts = confusion(*comparison.stacked(*comparison.best))
-    return errors(counts / len(comparison.tested), comparison.classes)

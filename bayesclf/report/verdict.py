@@ -426,7 +426,7 @@ def extremes(comparison: Comparison, model: str, rule: str) -> str:
 
 def overview(comparison: Comparison) -> Display:
     """Return what a comparison shows of itself: the entries with the smallest log loss, and what to conclude."""
-    table = score_table(comparison, calibration=False)
+    table = score_table(comparison, calibrated=False)
     shown = scores(comparison, table)
     judged = verdict(comparison, table)
     records = {_key(record): record for record in table.to_dict("records")}

@@ -527,7 +527,8 @@ def text_stream(
 ) -> Stream:
     """Return the stream of files of text, after a first pass that finds what the cells of each column mean.
 
-    The bytes of one file may be given as `data`: they are checked row by row, and the first pass keeps the rows.
+    The bytes of one file may be given as `data`: they are checked row by row, and the first pass keeps the rows. Where
+    the wish says what the cells of all files are like, that decides, and no other first pass is made.
     """
     import pyarrow as pa
 
@@ -537,16 +538,22 @@ def text_stream(
     names = names_of({path: _kept(found, wish) for path, found in layouts.items()}, wanted)
     own = wanted.of(names)
     surveys = {name: Survey(wish.codes(name), wish.as_written(name)) for name in own}
-    rows = dict.fromkeys(paths, 0)
+    rows: dict[Path, int | None] = dict.fromkeys(paths)
     held: list[pa.RecordBatch] = []
-    for path in paths:
-        for batch in _batches(path, layouts[path], own or names[:1], data):
-            rows[path] += batch.num_rows
-            held += [] if data is None else [batch]
-            for name, survey in surveys.items():
-                survey.add(batch.column(name))
-    if not sum(rows.values()):
+    if data is not None or not wish.surveys.keys() >= {*own}:
+        for path in paths:
+            found = []
+            for batch in _batches(path, layouts[path], own or names[:1], data):
+                found.append(batch.num_rows)
+                held += [] if data is None else [batch]
+                for name, survey in surveys.items():
+                    survey.add(batch.column(name))
+            rows[path] = sum(found)
+    known = list(rows.values())
+    total = None if None in known else sum(filter(None, known))
+    if total == 0:
         raise NoRows(f"{where} has no rows below its column names; add at least one")
+    surveys |= {name: wish.surveys[name] for name in own if name in wish.surveys}
     written_as = dict.fromkeys(wanted.of_rows(own), "text")
     decimal, meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
     numbers = {name: meaning for name, meaning in meanings.items() if meaning.held in ("whole", "number")}
@@ -567,7 +574,7 @@ def text_stream(
 
     of_words = frozenset(name for name, meaning in meanings.items() if meaning.held == "words")
     return Stream(
-        *(where, names, sum(rows.values()), read),
+        *(where, names, total, read),
         from_file=True,
         kinds=cast("Any", first.kinds),
         written=of_words,
@@ -575,6 +582,7 @@ def text_stream(
         notes=_notes_of(first, meanings, wish),
         emptied={name for name, survey in surveys.items() if survey.emptied},
         reading={**wish.remembered(), "decimal": decimal, "signs": signs},
+        surveys=surveys,
     )
 
 
@@ -586,7 +594,7 @@ def _kept(found: Found, wish: Wish) -> list[str]:
 def _settled(surveys: Mapping[str, Survey], layout: Found, wish: Wish) -> tuple[str | None, dict[str, Meaning]]:
     """Return the decimal mark, if it is known, and what cells mean; commas in one column speak for the others."""
     decimal = wish.decimal
-    marks = [survey.marks() for survey in surveys.values()]
+    marks = [survey.marks() for survey in (wish.surveys or surveys).values()]
     if decimal is None and not any({".", ","} & own for own in marks):
         decimal = wish.usual_decimal
     if decimal is None and not any("." in own for own in marks):

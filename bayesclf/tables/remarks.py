@@ -279,10 +279,15 @@ DATE = re.compile(
     r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])",
     re.IGNORECASE,
 )
-FROM_DATES = "derive numbers from dates, such as the year"
+TIME = re.compile(r"\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?", re.IGNORECASE)
+MOMENTS = {
+    "holds dates": (DATE, "derive numbers from dates, such as the year"),
+    "holds times": (TIME, "derive numbers from times, such as the hour"),
+}
+"""What columns of dates and of times hold, the form of each value, and what to do with them."""
 
-MANY_DATES = 20
-"""A column with at least so many values, all of this form, holds dates."""
+MANY_MOMENTS, SOME_MOMENTS = 20, 5
+"""A column with at least so many values, all of one form, holds dates or times; or there is a note that it may."""
 
 
 def useless(
@@ -332,7 +337,7 @@ def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
         keep = set(names).difference(found)
     if found:
         whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
-        derive = f"; {FROM_DATES}" if "holds dates" in found.values() else ""
+        derive = "".join(f"; {advice}" for why, (_, advice) in MOMENTS.items() if why in found.values())
         said.append(f"{whys}; {leaving_out([*found])} leaves {'it' if len(found) == 1 else 'them'} out{derive}")
     for name in names:
         if name in found or (style := numbers_as_words(whole[name])) is None or style.decimal != ".":
@@ -371,18 +376,19 @@ def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
         return ""
     if len(values) == 1:  # whether a cell is missing may say something
         return "" if column.isna().any() else "has one value only"
-    if holds_dates(column):
-        return "holds dates"
+    if moments := holds_moments(column):
+        return moments
     text = not isinstance(column.dtype, pd.CategoricalDtype) and column_kind(column) == "text"
     return "" if text else names_rows(column)
 
 
-def holds_dates(column: pd.Series[Any]) -> bool:
-    """Return whether a column has many values, all of which are written as dates."""
+def holds_moments(column: pd.Series[Any], least: int = MANY_MOMENTS) -> str:
+    """Return which of `MOMENTS` a column holds, if it has many values that are all written so."""
     values = pd.unique(column.dropna())
-    if len(values) < MANY_DATES or pd.api.types.is_float_dtype(column.dtype):
-        return False
-    return all(DATE.fullmatch(str(value)) for value in values)
+    if len(values) < least or pd.api.types.is_float_dtype(column.dtype):
+        return ""
+    words = list(map(str, values))
+    return next((what for what, (form, _) in MOMENTS.items() if all(map(form.fullmatch, words))), "")
 
 
 def names_rows(column: pd.Series[Any]) -> str:
@@ -480,7 +486,7 @@ def decided(
     for name, why in found.items():
         values = f"{frame[name].nunique()}{'' if every_row else ' or more'}"
         words = f" as {values} categories" if kind_of(frame[name]) == "category" else ""
-        derived = f"{words}; {FROM_DATES}" if why == "holds dates" else ""
+        derived = f"{words}; {MOMENTS[why][1]}" if why in MOMENTS else ""
         alone = "; a text model fits it alone" if why == "holds free text" else ""
         notes.append(f"column {name!r} {why} and is left out ({option('keep', [name])} keeps it{derived}{alone})")
     rest = [name for name in map(str, frame.columns) if name != target and name not in found]
@@ -591,8 +597,9 @@ def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
         found = spike(column)
         return found.sentence(name) if found else ""
     levels = Counter(column.dropna().tolist())
-    if holds_dates(column):
-        return f"column {name!r} holds dates and is read as {len(levels)} categories, one for each date; {FROM_DATES}"
+    if what := holds_moments(column, SOME_MOMENTS):
+        each = f"{len(levels)} categories, one for each {what.removeprefix('holds ').removesuffix('s')}"
+        return f"column {name!r} {what} and is read as {each}; {MOMENTS[what][1]}"
     declared |= isinstance(column.dtype, pd.CategoricalDtype)
     if not declared and (almost := _almost_numbers(name, column, levels)):
         return almost

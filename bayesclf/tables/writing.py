@@ -253,6 +253,28 @@ class Survey:
         if not self.padded:
             self.padded = bool(pc.any(pc.and_(pc.starts_with(cells, "0"), pc.greater(lengths, 1))).as_py())
 
+    def __add__(self, other: Survey) -> Survey:
+        """Return what the cells of two parts of a column are like."""
+        of_words = [one.pairs for one in (self, other) if one.words]
+        return Survey(
+            self.missing,
+            self.as_written,
+            whole=self.whole and other.whole,
+            plain=self.plain and other.plain,
+            words=bool(of_words),
+            padded=self.padded or other.padded,
+            one_length=self.one_length | other.one_length,
+            cells=self.cells + other.cells,
+            gaps=self.gaps + other.gaps,
+            blanks=self.blanks + other.blanks,
+            stripped=self.stripped + other.stripped,
+            codes=self.codes + other.codes,
+            signs=self.signs + other.signs,
+            forms=self.forms | other.forms,
+            pairs=bool(of_words) and all(of_words),
+            emptied=self.emptied or other.emptied,
+        )
+
     def marks(self) -> set[str]:
         """Return what is a decimal mark without doubt, "." or ",", or what may be, ".?" or ",?"; of numbers only."""
         sure = {decimal for decimal, _ in self.forms} & {".", ","}

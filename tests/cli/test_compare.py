@@ -52,6 +52,17 @@ def test_the_last_line_is_a_command_that_fits_the_model_to_use():
     assert [column.name for column in bc.load("nb.nc").columns_] == ["x"]
 
 
+def test_rows_of_a_group_stay_in_one_fold_as_the_remedy_for_repeated_rows_says():
+    rows = [f"{i % 37 + i % 2},{i * 7 % 29},{i % 2},u{i}\n" for i in range(40)]
+    table("units.csv", "x,z,y,unit\n" + "".join(rows * 3))
+    asked = ("compare", "units.csv", "--target", "y", "--models", "nb", *FEW_FITS)
+    told = " ".join(command(*asked, "--drop", "unit").out.split())
+    assert "all rows of a unit in one fold when comparing: --group COL" in told
+    said = command(*asked, "--group", "unit").out
+    assert "repeat a training row" not in " ".join(said.split())
+    assert said.splitlines()[-1].endswith("--drop unit")
+
+
 def test_a_page_of_the_command_line_names_no_call_in_python():
     table("notes.csv", "note,y\n" + "".join(f"{'good' if i % 2 else 'bad'} day {i},{i % 2}\n" for i in range(40)))
     asked = ("--text", "note", "--rules", "map", "--cv", "3", "--repeats", "1", "--report", "notes.json")
@@ -218,6 +229,7 @@ def test_tables_without_labels_or_features_are_refused(refused, text, target, sa
         ("--json t.csv", "also t.csv"),
         ("--report x.html --json x.html", "choose another name"),
         ("--report -", "--report -"),
+        ("--report out.txt", "--report out.txt must end in .html, .htm, .md or .json"),
         ("--reject nan", "--reject"),
         ("--cost gone.csv", "--cost gone.csv does not exist"),
         ("--cost t.csv", "--cost t.csv must have a header and 2 rows"),

@@ -9,11 +9,12 @@ from helpers.faults import gaussian, logistic, naive, normal_rows, repeated
 
 import bayesclf as bc
 from bayesclf.diagnostics import CHECKS
-from bayesclf.diagnostics.calibration import _if_calibrated
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.held_out import HeldOut
-from bayesclf.evaluation import scores
+from bayesclf.evaluation import score_table, scores
 from bayesclf.evaluation.cross_validation import Answers
+from bayesclf.evaluation.score_table import calibration
+from bayesclf.report.facts import facts
 
 
 def found(case, code="Y02", **arguments):
@@ -132,13 +133,17 @@ def test_a_copy_of_the_label_and_repeated_rows_make_held_out_scores_too_good():
     assert "X.drop(columns=['code'])" in finding.next_step
 
 
+def answers_of(scored, y):
+    """Return the answers of one rule to all rows, held out once."""
+    rows = np.arange(len(y))
+    return HeldOut("map", {("", "map"): Answers((scored,))}, y, ((rows, rows),), 1, "told")
+
+
 def test_too_sure_here_and_not_sure_enough_there_is_not_called_over_confident():
     """Answers of 95% and of 55%, three in four of which are right."""
     confidence, right = np.repeat([0.95, 0.55], 200), np.arange(400) % 4 > 0
     scored = scores.score(np.log(np.column_stack([confidence, 1 - confidence])), (~right).astype(int))
-    splits = ((np.arange(400), np.arange(400)),)
-    answers = HeldOut("map", {("", "map"): Answers((scored,))}, (~right).astype(int), splits, 0, "told")
-    finding = CHECKS["Y02"](SimpleNamespace(held_out=answers, seed=1))
+    finding = CHECKS["Y02"](SimpleNamespace(held_out=answers_of(scored, (~right).astype(int)), seed=1))
     assert finding.section == "issue"
     assert "too sure in some places and not sure enough in others" in finding.reason
 
@@ -147,14 +152,27 @@ def test_calibration_error_of_calibrated_rows_is_as_expected():
     rng = np.random.default_rng(2)
     proba = rng.beta(2, 2, size=2000)
     log_proba = np.log(np.stack([1 - proba, proba], axis=1))
-    errors = []
+    found = []
     for _ in range(40):
         y = (rng.random(2000) < proba).astype(int)
-        errors.append(bc.diagnostics.calibration.scores.binned_error(log_proba, y))
-    expected, p_value = _if_calibrated(log_proba, float(np.mean(errors)), 1)
-    assert abs(expected - np.mean(errors)) < 4 * np.std(errors) / np.sqrt(40)
-    assert 0.2 < p_value < 0.8
-    assert _if_calibrated(log_proba, 0.2, 1)[1] == pytest.approx(1 / 501)
+        found.append(calibration(answers_of(scores.score(log_proba, y), y), ("", "map")))
+    errors, expected, p_values = np.transpose(found)
+    assert abs(expected[0] - np.mean(errors)) < 4 * np.std(errors) / np.sqrt(40)
+    assert 0.2 < np.median(p_values) < 0.8
+    y = (rng.random(2000) < 0.5).astype(int)
+    assert calibration(answers_of(scores.score(log_proba, y), y), ("", "map")).p_value == pytest.approx(1 / 201)
+
+
+def test_labels_are_simulated_once_for_the_table_and_the_facts(monkeypatch):
+    times = []
+    simulated = score_table.errors_if_calibrated
+    monkeypatch.setattr(score_table, "errors_if_calibrated", lambda *a, **k: times.append(1) or simulated(*a, **k))
+    clf, (X, y) = gaussian(*normal_rows(60))
+    comparison = bc.compare({"nb": clf}, X, y, repeats=1)
+    line = comparison.table.set_index("rule").loc[comparison.best[1]]
+    shown = {fact.name: fact.value for fact in facts(comparison, comparison.best, comparison.classes, (0, 1))}
+    assert f"(by chance: {line['calibration_expected']:.3f})" in shown["Calibration error"]
+    assert len(times) == len(comparison.table)
 
 
 def test_rows_where_the_rules_disagree_are_named():

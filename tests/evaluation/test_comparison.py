@@ -9,7 +9,7 @@ import pytest
 from helpers.suites import mainly
 from scipy import sparse
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bayesclf as bc
 from bayesclf.engines import inference
@@ -214,6 +214,9 @@ def test_a_class_with_fewer_rows_than_folds_is_remarked_on(iris):
         ({"cost": np.ones((2, 2))}, r"cost must be a finite matrix .* of shape \(3, 3\)"),
         ({"cost": np.full((3, 3), np.nan)}, r"cost must be a finite matrix .*, but cost\[0, 0\] is nan"),
         ({"reject": -0.5}, "reject is an expected cost"),
+        ({"groups": [1, 2]}, "groups must have one value for each of 150 rows"),
+        ({"groups": np.arange(150) % 3}, "the rows of 3 groups do not fill 5 folds"),
+        ({"groups": np.arange(150), "cv": [(range(50), range(50, 150))]}, "groups go with a number of folds"),
     ],
 )
 def test_options_that_cannot_be(iris, models, arguments, message):
@@ -225,17 +228,19 @@ def test_repeated_rows_are_told_unless_folds_keep_them_together_or_rows_are_alik
     noise, drawn, person = pd.DataFrame(rng.normal(size=(60, 4))), rng.integers(2, size=60), np.tile(np.arange(60), 4)
     X, y = pd.concat([noise] * 4, ignore_index=True), pd.Series(np.tile(drawn, 4))
     told = {}
-    for way, cv in {"spread": 5, "grouped": list(GroupKFold(5).split(X, y, person))}.items():
-        told[way] = bc.compare({"nb": bc.GaussianNB()}, X, y, rules=["map"], cv=cv, repeats=1)
-    ((reason, _),) = told["spread"].too_good
-    twins = sum(np.isin(person[test], person[train]).sum() for train, test in told["spread"].splits)
+    for way, groups in {"spread": None, "grouped": person}.items():
+        told[way] = bc.compare({"nb": bc.GaussianNB()}, X, y, rules=["map"], repeats=2, groups=groups)
+    ((reason, remedy),) = told["spread"].too_good
+    assert "bc.compare(models, X, y, groups=groups)" in remedy
+    twins = sum(np.isin(person[test], person[train]).sum() for train, test in told["spread"].splits[:5])
+    assert not any(np.isin(person[test], person[train]).any() for train, test in told["grouped"].splits)
     assert reason.startswith(f"{twins} of 240 held-out rows repeat a training row, label included")
     assert f"{twins} of 240 held-out rows" in " ".join(str(told["spread"]).split())
     assert told["grouped"].too_good == []
     once = ~X.assign(label=y).duplicated()
     assert bc.compare({"nb": bc.GaussianNB()}, X[once], y[once], rules=["map"]).too_good == []
     number = X[[0]].assign(sex=np.tile(rng.choice(["m", "f"], 60), 4))  # without the number, all rows are alike
-    assert len(too_good(number, y.to_numpy(), told["spread"].splits)) == 1
+    assert len(too_good(number, y.to_numpy(), told["spread"].splits[:5])) == 1
     rounded = pd.DataFrame({"age": rng.normal(50, 10, 300).round(), "sex": rng.choice(["m", "f"], 300)})
     assert too_good(rounded, rng.integers(2, size=300), [(np.arange(200), np.arange(200, 300))]) == []
     alike, answers = pd.DataFrame(rng.integers(3, size=(300, 4))).astype(str), rng.integers(2, size=300)

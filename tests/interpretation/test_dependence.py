@@ -113,7 +113,7 @@ def test_a_mixed_pair_and_a_dependence_that_is_not_linear():
     assert linear.table.set_index(["first", "second"]).loc[("a", "sign"), "kind"] == "mixed"
     assert ("a", "sign") in linear.to_join
     assert linear.blocks == {("a", "sign"): "conditional-gaussian"}
-    assert "Join them: NaiveBayes(blocks=dependent_pairs(clf, X, y).blocks)." in repr(linear)
+    assert "Join them: bc.NaiveBayes(blocks=bc.dependent_pairs(clf, X, y).blocks)." in repr(linear)
     X.loc[0, "a"] = np.nan
     assert pairs(X, y).blocks == linear.blocks
 

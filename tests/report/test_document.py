@@ -10,12 +10,13 @@ import pytest
 from helpers.pages import IMAGE, SCRIPT, Page, leave_figures_unwritten, require_pleasant
 from helpers.suites import mainly
 from sklearn.datasets import load_iris
+from sklearn.metrics import confusion_matrix
 
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.evaluation.score_table import over_confidence
 from bayesclf.report import classifier_page, page, table, write_comparison
-from bayesclf.report.facts import facts
+from bayesclf.report.facts import confusion, facts
 from bayesclf.report.names import HOW, MODELS
 from bayesclf.report.table import MOST_COLUMNS, column_summaries
 from bayesclf.report.tree import html as written
@@ -105,6 +106,18 @@ def test_the_page_says_what_is_so(comparison, html):
     call = verdict(comparison, comparison.table).next_step
     assert f"Next: {call}" in text
     assert eval(call.partition("].")[0] + "]", {"comparison": comparison}) is comparison.fits[model]
+
+
+def test_counts_of_repeated_folds_add_up_to_the_rows_of_each_class():
+    rng = np.random.default_rng(3)
+    y = np.arange(90) % 3
+    found = bc.compare({"nb": bc.GaussianNB()}, rng.normal(size=(90, 2)) + y[:, None] / 2, y, rules=["map"], repeats=4)
+    counts = confusion(found, found.best)
+    assert counts.sum(axis=1).tolist() == [30, 30, 30]
+    log_proba, codes = found.stacked(*found.best)
+    means = confusion_matrix(codes, log_proba.argmax(axis=1)) / 4
+    assert (np.round(means).sum(axis=1) != 30).any()
+    assert (abs(counts - means) < 1).all()
 
 
 def test_every_line_of_the_table_is_shown(comparison):

@@ -105,6 +105,7 @@ CASES = {
         0,
         "'who' has a different value in almost every row",
     ),
+    "times": (rows("{i}:{j:02d},{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds times and is left"),
     "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
     "constant": (
         rows("kg,{j},{y}", "unit,a,cls\n"),

@@ -171,19 +171,22 @@ class Lattice:
         return places * self.filled[0][0].root.size > LARGEST_LATTICE
 
     @cached_property
-    def modes(self) -> Array:
-        """γ of all places in the prior's order, (log s, logit ρ, parameter)."""
-        return np.array([[node.gamma.ravel()[self.prior.order] for node in row] for row in self._used])
-
-    @cached_property
-    def roots(self) -> Array:
-        """Roots of all places, (log s, logit ρ, parameter, parameter)."""
-        return np.array([[node.root for node in row] for row in self._used])
+    def affine(self) -> Array:
+        """γ of all places in the prior's order, and beside it the roots, (log s, logit ρ, parameter, 1 + parameter)."""
+        used = [[self.best]] if self.single else self.filled
+        return np.array(
+            [[np.column_stack([node.gamma.ravel()[self.prior.order], node.root]) for node in row] for row in used]
+        )
 
     @property
-    def _used(self) -> list[list[Node]]:
-        """Nodes whose centers and roots the coordinates are of."""
-        return [[self.best]] if self.single else self.filled
+    def modes(self) -> Array:
+        """γ of all places in the prior's order, (log s, logit ρ, parameter)."""
+        return self.affine[..., 0]
+
+    @property
+    def roots(self) -> Array:
+        """Roots of all places, (log s, logit ρ, parameter, parameter)."""
+        return self.affine[..., 1:]
 
     def moved(self, at: Array, z: Array) -> tuple[Array, Array]:
         """Return γ (draw, contrast, 1 + direction) of (log s, logit ρ) (draw, 2) and z (draw, parameter).
@@ -248,16 +251,25 @@ class Density:
     @cached_property
     def moments(self) -> tuple[Array, Array]:
         """Means and sds of (log s, logit ρ)."""
-        mass = np.exp(self.log_density - logsumexp(self.log_density))
-        of_t, of_u = mass.sum(axis=1), mass.sum(axis=0)
+        of_t, of_u = self._mass.sum(axis=1), self._mass.sum(axis=0)
         means = np.array([of_t @ self.t, of_u @ self.u])
         squares = np.array([of_t @ self.t**2, of_u @ self.u**2])
         return means, np.sqrt(np.maximum(squares - means**2, 1e-6))
 
+    @cached_property
+    def _mass(self) -> Array:
+        """Probability of each cell, (cell of log s, cell of logit ρ)."""
+        return np.asarray(np.exp(self.log_density - logsumexp(self.log_density)))
+
+    @cached_property
+    def _cumulative(self) -> Array:
+        """Probability of all cells up to each, (cell)."""
+        total = self._mass.ravel().cumsum()
+        return np.asarray(total / total[-1])
+
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
         """Draw (log s, logit ρ) (draw, 2), some of them from the prior; and return log q of each (draw)."""
-        mass = np.exp(self.log_density - logsumexp(self.log_density)).ravel()
-        i, j = np.divmod(rng.choice(mass.size, draws, p=mass / mass.sum()), len(self.u))
+        i, j = np.divmod(self._cumulative.searchsorted(rng.random(draws), side="right"), len(self.u))
         learns = self.prior.correlation is None
         at = np.column_stack(
             [
