@@ -21,19 +21,18 @@ from bayesclf.evaluation.judgments import (
     MATTERS,
     MATTERS_RELATIVELY,
     MOST_NATS,
-    ONE_SPLIT,
     SETTLED,
     Estimate,
     Kind,
     class_shares,
     critical_value,
+    error_left,
     kind_of,
     split_error,
 )
 from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.evaluation.scores import (
     binned_error,
-    confidence_gap,
     errors_if_calibrated,
     mean_of_rows,
     standard_error_of_rows,
@@ -176,8 +175,10 @@ def less_confident(comparison: HeldOut, key: Key) -> str:
 
 
 def _confidence_gap(comparison: HeldOut, model: str, rule: str) -> Array:
-    """Return the gap between confidence and rightness of each row, averaged over the repeats, (row)."""
-    return confidence_gap(*comparison.stacked(model, rule), np.concatenate(comparison.tested))
+    """Return the probability of the predicted class minus 1 where it is right, averaged over the repeats, (row)."""
+    log_proba, y = comparison.stacked(model, rule)
+    gaps = np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y)
+    return mean_of_rows(gaps, np.concatenate(comparison.tested))
 
 
 def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[str, Any]:
@@ -312,7 +313,7 @@ def standings(
         cautious_error = standard_error_of_rows(cautious, train)
         of_folds = 0.0 if folds is None else split_error(bounded[:, :, place] - bounded[:, :, best], folds)
         error = float(np.hypot(of_rows, of_folds))
-        left = ONE_SPLIT * cautious_error if folds is None else of_folds
+        left = error_left(cautious_error, of_folds, len(comparison.splits), len(every))
         spread = np.hypot(cautious_error, of_folds)
         clear_by, leans_by = float(cautious.mean() - quantile * spread), float(cautious.mean() - spread)
         kinds = [
