@@ -54,12 +54,10 @@ DRAWS, AT_ONCE = 20_000, 1_000
 EQUAL = 1e-6
 """Share of the largest standard deviation of a difference below which two entries are the same."""
 
-ONE_SPLIT, WORTH = 0.3, 5.0
+ONE_SPLIT = 0.3
 """Error that the choice of the folds leaves in a difference after one repeat, in standard errors over the rows.
 
-On 19 tables of 40 to 768 rows it was .07 to .49, with a median of .27. It cannot be estimated from one repeat, and from
-few only roughly. So this value counts as an estimate of so many degrees of freedom, of which a further repeat has as
-many as it has folds.
+It cannot be estimated from one repeat. On 19 tables of 40 to 768 rows it was .07 to .49, with a median of .27.
 """
 
 SETTLED = 2.0
@@ -133,21 +131,6 @@ def split_error(values: Array, folds: Integers) -> float:
     repeats, rows = values.shape
     parts = np.bincount(folds.ravel(), (values - values.mean(axis=0)).ravel()) / rows
     return float(np.sqrt((parts**2).sum() * repeats / (repeats - 1)) / repeats)
-
-
-def error_left(of_rows: float, of_folds: float, folds: int, repeats: int) -> float:
-    """Return the error that the choice of the folds leaves: the estimate of `split_error`, pooled with `ONE_SPLIT`.
-
-    Parameters
-    ----------
-    of_rows, of_folds
-        Standard errors of a mean difference over the rows, and by `split_error`, 0 for one repeat.
-    folds, repeats
-        Numbers of folds in all, and of repeats.
-    """
-    known = folds - folds / repeats
-    pooled = (WORTH * (ONE_SPLIT * of_rows) ** 2 + known * repeats * of_folds**2) / (WORTH + known)
-    return float(np.sqrt(pooled / repeats))
 
 
 def critical_value(losses: Array) -> float:

@@ -21,12 +21,12 @@ from bayesclf.evaluation.judgments import (
     MATTERS,
     MATTERS_RELATIVELY,
     MOST_NATS,
+    ONE_SPLIT,
     SETTLED,
     Estimate,
     Kind,
     class_shares,
     critical_value,
-    error_left,
     kind_of,
     split_error,
 )
@@ -313,7 +313,7 @@ def standings(
         cautious_error = standard_error_of_rows(cautious, train)
         of_folds = 0.0 if folds is None else split_error(bounded[:, :, place] - bounded[:, :, best], folds)
         error = float(np.hypot(of_rows, of_folds))
-        left = error_left(cautious_error, of_folds, len(comparison.splits), len(every))
+        left = ONE_SPLIT * cautious_error if folds is None else of_folds
         spread = np.hypot(cautious_error, of_folds)
         clear_by, leans_by = float(cautious.mean() - quantile * spread), float(cautious.mean() - spread)
         kinds = [
