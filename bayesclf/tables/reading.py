@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from bayesclf.tables.writing import Survey
+
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data", ".dat")
 """Endings of files of text with separators."""
 
@@ -353,12 +355,13 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
 def open_stream(
     source: Any,
     kinds: Mapping[str, ColumnKind] | None = None,
-    missing: Mapping[str, Sequence[object]] | None = None,
+    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     needed: Sequence[str] = (),
     drop: Sequence[str] = (),
     reading: Mapping[str, Any] | None = None,
     target: str | None = None,
     row_names: bool = False,
+    surveys: Mapping[str, Survey] | None = None,
 ) -> Stream:
     """Return a table as a stream.
 
@@ -371,7 +374,7 @@ def open_stream(
     kinds
         What columns hold, "number", "category" or "text", whatever they look like.
     missing
-        By column, values that stand for "missing".
+        By column, values that stand for "missing"; or those of all columns.
     needed
         Columns that a model needs, or that are kept; all where there are none.
     drop
@@ -382,13 +385,15 @@ def open_stream(
         The column of labels, if there is one.
     row_names
         Whether columns are read too whose names say that they name rows, such as "id"; they come first, as written.
+    surveys
+        By column, what the cells of all files of text are like, where the source is one of them.
 
     Raises
     ------
     InputError
         If it is not one of these, or cannot be read.
     """
-    wish = wish_of(reading or {}, kinds, missing, target, (*needed, *drop))
+    wish = replace(wish_of(reading or {}, kinds, missing, target, (*needed, *drop)), surveys=surveys or {})
     try:
         wanted = Wanted(frozenset(needed), frozenset(drop), row_names)
         found = _opened(source, wish, wanted)

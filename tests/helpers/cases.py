@@ -9,6 +9,7 @@ from helpers.case import FEATURES, LABELS
 from helpers.discrete_cases import (
     BernoulliCase,
     CategoricalCase,
+    ClassFreeCase,
     MultinomialCase,
     OrdinalCase,
     TablesCase,
@@ -81,8 +82,11 @@ def _multivariate_gaussian(name, covariance, given=False):
     return replace(case, family=MultivariateGaussian(covariance, m, kappa, nu, psi))
 
 
+_TWO_LEVELS = Axes(LABELS, FEATURES, (("a", "b"), (1, 2), (False, True)))
+
+
 def _tables(name, family, *tables):
-    return TablesCase(name, family, Axes(LABELS, FEATURES, (("a", "b"), (1, 2), (False, True))), tables)
+    return TablesCase(name, family, _TWO_LEVELS, tables)
 
 
 TABLES = (
@@ -90,6 +94,9 @@ TABLES = (
     _tables("joint α given", JointTable(np.random.default_rng(6).uniform(1.2, 4.0, (3, 8))), ((), (0, 1, 2))),
     _tables("network α=2", BayesianNetwork(edges=TREE), *OF_TREE),
     _tables("network softmax", BayesianNetwork(0.7, "softmax", edges=TREE), *OF_TREE),
+    ClassFreeCase(
+        "network class-free", BayesianNetwork(edges=TREE, class_free=("v", "u")), _TWO_LEVELS, OF_TREE, (1, 0)
+    ),
 )
 CATEGORICAL = (
     _categorical("α=2"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from helpers.case import MISSING_SHARE, Case, CellCase, class_means, gaps
+from helpers.case import MISSING_SHARE, SPREAD, Case, CellCase, class_means, gaps
 from scipy import stats
 from scipy.special import gammaln
 
@@ -25,10 +25,16 @@ class TablesCase(Case):
     tables: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (((), (0,)), ((), (1,)), ((), (2,)))
 
     absent = -1
+    free: ClassVar[tuple[int, ...]] = ()
 
     @property
     def spaces(self):
         return {"theta": ("simplex", (1, 3, self.slices()[-1].stop))}
+
+    def own(self):
+        """Return which entries of θ (outcome, cell) are parameters: a table of all classes has those of the first."""
+        of_all = np.array([on[-1] in self.free for on, *_ in self.cells()])
+        return (np.arange(3)[:, None] == 0) | ~of_all
 
     def rows(self, rng, y, missing=None):
         X = np.stack([rng.integers(size, size=len(y)) for size in self.axes.sizes], axis=1)
@@ -66,11 +72,12 @@ class TablesCase(Case):
         return np.array([np.log(self.density(row, k, parameters)) for row, k in zip(X, y, strict=True)], dtype=float)
 
     def log_prior(self, family, parameters):
-        log_theta = np.log(parameters["theta"][0])
+        log_theta, own = np.log(parameters["theta"][0]), self.own()
         return sum(
             gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta[k, cells]
             for k in range(3)
             for cells in self.slices()
+            if own[k, cells].all()
             for alpha in [family.alpha[k, cells]]
         )
 
@@ -93,10 +100,29 @@ class TablesCase(Case):
         """Return fractions of counts for each class, table and cell: Mitchell's eq 6."""
 
         def rows(k, on, features, values):
-            return np.sum((y == k) & (X[:, on] >= 0).all(axis=1) & (X[:, features] == values).all(axis=1))
+            of_class = (y == k) | (on[-1] in self.free)
+            return np.sum(of_class & (X[:, on] >= 0).all(axis=1) & (X[:, features] == values).all(axis=1))
 
         theta = [[rows(k, on, on, at) / rows(k, on, given, u) for on, at, given, u in self.cells()] for k in range(3)]
         return {"theta": np.array(theta)[None]}
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFreeCase(TablesCase):
+    """A network in which the tables of some features are those of all classes; in θ they are repeated for each."""
+
+    free: tuple[int, ...] = ()
+
+    def point(self, rng):
+        return self.constrained(rng.normal(0, SPREAD["simplex"], self.own().sum()))
+
+    def unconstrained(self, parameters):
+        return np.log(parameters["theta"][0][self.own()])
+
+    def constrained(self, vector):
+        theta, own = np.zeros(self.own().shape), self.own()
+        theta[own] = vector
+        return {"theta": self._back("simplex", np.where(own, theta, theta[0])[None])}
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numba as nb
 import numpy as np
@@ -26,16 +26,44 @@ from bayesclf.models.logistic.nodes import STEPS, Lattice
 
 COMPILER: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 """Sums may be taken in any order, without which they are not vectorized; infinity and NaN keep their meaning."""
-ROWS = 64
-"""Rows of a block."""
+ROWS, POINTS = 64, 128
+"""Rows of a block, and points at which the likelihood of a row is averaged by `averages`."""
 SMALLEST_EXPONENT = -64.0
 """Probability ratios below e to this power are replaced by it: a difference far below rounding."""
-SQUARINGS = 7
+SQUARINGS, DEGREE = 7, 9
+LEAST_COEFFICIENT = 1 / math.factorial(DEGREE)
+LOG_2, ROOT_2 = math.log(2), math.sqrt(2)
 SMALLEST_ANGLE = 1e-9
 """Width of a slice in which rounding has left no point that is high enough: the chain stays where it is."""
 OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
 """Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all rows
 together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
+
+
+class Data(NamedTuple):
+    """What the machine code reads.
+
+    `sizes`: Numbers of contrasts, columns, blocks, nodes along log s and along logit ρ, and whether s and ρ are
+    learned. `place`: First node (2), step (2), center (2), unit (2), log median, spread, and a ρ that is fixed.
+    `values`, `learned`, `sd`, `mean`, `offset`: As of `WeightPrior`, with the intercept's first. `inward`, `outward`:
+    From γ to the prior's contrasts, and to the vectors of the rows. `order`, `nodes`: As of `WeightPrior.order` and
+    `Lattice.affine`. `X`, `y`, `weight`: As of `row_blocks`.
+    """
+
+    sizes: Array
+    place: Array
+    values: Array
+    learned: Array
+    sd: Array
+    mean: Array
+    offset: Array
+    inward: Array
+    outward: Array
+    order: Array
+    nodes: Array
+    X: Array
+    y: Array
+    weight: Array
 
 
 def row_blocks(likelihood: Likelihood) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -110,11 +138,11 @@ class LogisticDensity:
     @cached_property
     def addresses(self) -> NDArray[np.uintp]:
         """Addresses of the arrays that the machine code reads; this object keeps them alive."""
-        return np.array([array.ctypes.data for array in self._arrays], dtype=np.uintp)
+        return np.array([array.ctypes.data for array in self._data], dtype=np.uintp)
 
     @cached_property
-    def _arrays(self) -> tuple[Array, ...]:
-        """The arrays that the machine code reads, in its order."""
+    def _data(self) -> Data:
+        """The arrays that the machine code reads."""
         lattice, prior, settings = self.lattice, self.lattice.prior, self.lattice.prior.settings
         rows, others = lattice.modes.shape[:2]
         sizes = [len(prior.mean), 1 + prior.seen, -(-len(self.likelihood.y) // ROWS), rows, others]
@@ -130,9 +158,9 @@ class LogisticDensity:
         data = (
             *([*sizes, self.scaled, prior.correlation is None], place, values, learned),
             *(prior.sd[: 1 + prior.seen], prior.mean[:, : 1 + prior.seen], 0 * offset if settings else offset, *turns),
-            *(prior.order, lattice.modes, lattice.roots, *row_blocks(self.likelihood)),
+            *(prior.order, lattice.affine, *row_blocks(self.likelihood)),
         )
-        return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in data)
+        return Data(*(np.ascontiguousarray(array, dtype=np.float64) for array in data))
 
     def proposed(self, rng: np.random.Generator) -> Array:
         """Return a state for `slices` to start from: log q of its scales, and coordinates (1 + coordinate)."""
@@ -149,7 +177,7 @@ class LogisticDensity:
         steps = thin * len(draws)
         scales, log_q = self._proposed_scales(rng, steps)
         noise = rng.standard_normal((steps, self.size - scales.shape[1]))
-        compiled_slices()(state, scales, log_q, noise, thin, rng, draws, self._arrays)
+        compiled_slices()(state, scales, log_q, noise, thin, rng, draws, self._data)
 
     def _proposed_scales(self, rng: np.random.Generator, steps: int) -> tuple[Array, Array]:
         """Return coordinates of (log s, logit ρ) from an approximation of their posterior, if any, and log q (step)."""
@@ -198,10 +226,7 @@ def log_density(size: Any, x: Any, gradient: Any, value: Any, data: Any) -> int:
     sizes = nb.carray(data[0], 7)
     vectors, columns, blocks = types.intp(sizes[0]), types.intp(sizes[1]), types.intp(sizes[2])
     rows, others, count = types.intp(sizes[3]), types.intp(sizes[4]), types.intp(size - 2 * sizes[5])
-    value[0] = joint(
-        nb.carray(x, size),
-        nb.carray(gradient, size),
-        True,
+    arrays = Data(
         sizes,
         nb.carray(data[1], 11),
         nb.carray(data[2], columns),
@@ -212,12 +237,12 @@ def log_density(size: Any, x: Any, gradient: Any, value: Any, data: Any) -> int:
         nb.carray(data[7], (vectors, vectors)),
         nb.carray(data[8], (vectors, vectors)),
         nb.carray(data[9], count),
-        nb.carray(data[10], (rows, others, count)),
-        nb.carray(data[11], (rows, others, count, count)),
-        nb.carray(data[12], (blocks, columns, ROWS)),
+        nb.carray(data[10], (rows, others, count, 1 + count)),
+        nb.carray(data[11], (blocks, columns, ROWS)),
+        nb.carray(data[12], (blocks, ROWS)),
         nb.carray(data[13], (blocks, ROWS)),
-        nb.carray(data[14], (blocks, ROWS)),
     )
+    value[0] = joint(nb.carray(x, size), nb.carray(gradient, size), arrays)
     return 0 if math.isfinite(value[0]) else 1
 
 
@@ -226,19 +251,22 @@ def compiled_slices() -> Any:
     """Return `slices` in machine code, kept on disk."""
     numbers = types.float64[::1]
     table, cube, quartic = types.float64[:, ::1], types.float64[:, :, ::1], types.float64[:, :, :, ::1]
-    kinds = (*[numbers] * 5, table, numbers, table, table, numbers, cube, quartic, cube, table, table)
-    signature = types.int64(numbers, table, numbers, table, types.int64, types.npy_rng, table, types.Tuple(kinds))
+    kinds = (*[numbers] * 5, table, numbers, table, table, numbers, quartic, cube, table, table)
+    signature = types.int64(
+        numbers, table, numbers, table, types.int64, types.npy_rng, table, types.NamedTuple(kinds, Data)
+    )
     return nb.njit(signature, cache=True, nogil=True, **COMPILER)(slices)
 
 
 def slices(
-    state: Array, scales: Array, log_q: Array, noise: Array, thin: int, rng: Any, draws: Array, arrays: Any
+    state: Array, scales: Array, log_q: Array, noise: Array, thin: int, rng: Any, draws: Array, data: Data
 ) -> int:
     """Run a Markov chain, and write every `thin`-th state into `draws`, as `LogisticDensity.slices` does.
 
     A step takes (log s, logit ρ) from an approximation q of their posterior, at the same z, by Metropolis and Hastings.
     Then z moves on an ellipse through z and noise, by slice sampling. Both go far, as the posterior of z is nearly
-    standard normal whatever the scales are.
+    standard normal whatever the scales are. On an ellipse log-odds are sums of three that do not change, which one
+    pass over the rows makes at each step. So no rounding adds up from step to step.
 
     `state`: log q and coordinates, (1 + coordinate). `scales`: Proposals (step, 2), or (step, 0) where no scale is
     learned. `log_q`: Of these, (step). `noise`: Standard normal, (step, entry of z).
@@ -247,28 +275,33 @@ def slices(
     *Elliptical slice sampling with expectation propagation*, UAI.
     """
     steps, first = scales.shape
-    x = state[1:]
-    ahead, unused = x.copy(), x.copy()
-    value, evaluations = joint(x, unused, False, *arrays), 1
+    vectors, columns = data.mean.shape
+    deviations, scores = np.empty((3, vectors, columns)), np.empty((len(data.X), 3 * vectors, ROWS))
+    at, ends = state[1 : 1 + first], np.empty((2, noise.shape[1]))
+    ends[0], ends[1] = state[1 + first :], 0.0
+    fixed = ellipse(at, ends, deviations, scores, data)
+    value, evaluations = fixed + on_ellipse(0.0, deviations, scores, data), 1
     for step in range(steps):
+        ends[1], moved = noise[step], False
         if first:
-            ahead[:first], ahead[first:] = scales[step], x[first:]
-            found = joint(ahead, unused, False, *arrays)
+            fixed = ellipse(scales[step], ends, deviations, scores, data)
+            found = fixed + on_ellipse(0.0, deviations, scores, data)
             evaluations += 1
-            if math.log(rng.random()) < (found - log_q[step]) - (value - state[0]):
+            moved = math.log(rng.random()) < (found - log_q[step]) - (value - state[0])
+            if moved:
                 value, state[0] = found, log_q[step]
-                x[:first] = ahead[:first]
-        ahead[:first] = x[:first]
-        z, other = x[first:], noise[step]
-        level = value + 0.5 * np.sum(z**2) + math.log(rng.random())
+                at[:] = scales[step]
+        if not moved:
+            fixed = ellipse(at, ends, deviations, scores, data)
+        level = value + 0.5 * np.sum(ends[0] ** 2) + math.log(rng.random())
         angle = 2 * math.pi * rng.random()
         low, high = angle - 2 * math.pi, angle
         while high - low > SMALLEST_ANGLE:
-            ahead[first:] = z * math.cos(angle) + other * math.sin(angle)
-            found = joint(ahead, unused, False, *arrays)
+            found = fixed + on_ellipse(angle, deviations, scores, data)
             evaluations += 1
-            if found + 0.5 * np.sum(ahead[first:] ** 2) > level:
-                x[first:], value = ahead[first:], found
+            ahead = ends[0] * math.cos(angle) + ends[1] * math.sin(angle)
+            if found + 0.5 * np.sum(ahead**2) > level:
+                ends[0], value = ahead, found
                 break
             if angle < 0:
                 low = angle
@@ -277,157 +310,215 @@ def slices(
             angle = low + (high - low) * rng.random()
         if (1 + step) % thin == 0:
             draws[step // thin, 0], draws[step // thin, 1] = value, evaluations
-            draws[step // thin, 2:] = x
+            draws[step // thin, 2 : 2 + first], draws[step // thin, 2 + first :] = at, ends[0]
             evaluations = 0
+    state[1 + first :] = ends[0]
+    return 0
+
+
+@cache
+def compiled_averages() -> Any:
+    """Return `averages` in machine code, kept on disk."""
+    numbers, table, cube = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
+    signature = types.int64(table, cube, types.int64[::1], numbers, table, table, numbers, table)
+    return nb.njit(signature, cache=True, nogil=True, **COMPILER)(averages)
+
+
+def averages(
+    mean: Array,
+    root: Array,
+    y: Array,
+    weight: Array,
+    contrast: Array,
+    points: Array,
+    log_weight: Array,
+    out: Array,
+) -> int:
+    """Write what the likelihood of each row makes of points that stand for a standard normal.
+
+    `mean`, `root`: The scores of a row are M (mean + root v), (row, contrast) and (row, contrast, contrast).
+    `contrast`: M (vector, contrast). `points`: Of v, (contrast, point). `out`: Log mass, means and products of v, (row,
+    entry).
+    """
+    vectors, size = contrast.shape
+    scores, work, label, times = np.empty((vectors, POINTS)), np.empty((3, POINTS)), np.empty(POINTS), np.empty(POINTS)
+    for row in range(len(mean)):
+        label[:], times[:] = y[row], weight[row]
+        for k in range(vectors):
+            scores[k] = _dot(contrast[k], mean[row], size)
+            for c in range(size):
+                slope = 0.0
+                for m in range(size):
+                    slope += contrast[k, m] * root[row, m, c]
+                _add(slope, points[c], POINTS, scores[k])
+        _log_probability(scores, label, times, work)
+        share, top, total = work[1], -np.inf, 0.0
+        for i in range(POINTS):
+            share[i] += log_weight[i]
+            top = max(top, share[i])
+        for i in range(POINTS):
+            share[i] = _exp(share[i] - top)
+            total += share[i]
+        out[row, 0] = math.log(total) + top
+        for a in range(size):
+            for i in range(POINTS):
+                times[i] = share[i] * points[a, i] / total
+            out[row, 1 + a] = _dot(share, points[a], POINTS) / total
+            for b in range(size):
+                out[row, 1 + size + a * size + b] = _dot(times, points[b], POINTS)
     return 0
 
 
 @inlined
-def joint(
-    at: Array,
-    slope_at: Array,
-    sloped: bool,
-    sizes: Array,
-    place: Array,
-    values: Array,
-    learned: Array,
-    sd: Array,
-    mean: Array,
-    offset: Array,
-    inward: Array,
-    contrast: Array,
-    order: Array,
-    modes: Array,
-    roots: Array,
-    X: Array,
-    y: Array,
-    weight: Array,
-) -> float:
-    """Return log p(log s, logit ρ, γ, D), up to a constant, at x = (log s, logit ρ, z); write its gradient if `sloped`.
+def ellipse(at: Array, ends: Array, deviations: Array, scores: Array, data: Data) -> float:
+    """Write what the density on the ellipse z cos + z' sin is made of, and return the part that does not change on it.
+
+    `at`: (log s, logit ρ) as of `joint`, or none. `ends`: z and z', (2, coordinate). `deviations`: For the center and
+    both ends, what they add to the deviations from the prior's mean, in sds, (3, contrast, column). `scores`: The same
+    of log-odds, (block, 3 · vector, row).
+    """
+    (vectors, columns), count = data.mean.shape, ends.shape[1]
+    total, _, times, _, shares, corners = _of_scales(at, data)
+    gamma, theta, mixed = np.empty((3, vectors, columns)), np.empty((3 * vectors, columns)), np.empty(1 + count)
+    for p in range(count):
+        k, c = divmod(types.intp(data.order[p]), columns)
+        _mix(shares[0], corners, data.nodes, p, mixed)
+        gamma[0, k, c] = mixed[0]
+        for end in range(2):
+            gamma[1 + end, k, c] = times[c] * _dot(mixed[1:], ends[end], p + 1)
+        if len(at):
+            total += math.log(mixed[1 + p])
+    for part in range(3):
+        _times(data.outward, gamma[part], theta[part * vectors : (part + 1) * vectors])
+        _times(data.inward, gamma[part], deviations[part])
+        for k in range(vectors):
+            deviations[part, k, 0] += _dot(data.offset, deviations[part, k], columns)
+            for c in range(columns):
+                deviations[part, k, c] -= data.mean[k, c] if part == 0 else 0.0
+                deviations[part, k, c] /= data.sd[c] * times[c]
+    for block in range(len(data.X)):
+        np.dot(theta, data.X[block], scores[block])
+    return total
+
+
+@inlined
+def on_ellipse(angle: float, deviations: Array, scores: Array, data: Data) -> float:
+    """Return the part of the log density that changes on an ellipse, from what `ellipse` has written."""
+    vectors, columns = data.mean.shape
+    cos, sin, total = math.cos(angle), math.sin(angle), 0.0
+    own, work = np.empty((vectors, ROWS)), np.empty((3, ROWS))
+    for k in range(vectors):
+        for c in range(columns):
+            total -= 0.5 * (deviations[0, k, c] + cos * deviations[1, k, c] + sin * deviations[2, k, c]) ** 2
+    for block in range(len(scores)):
+        for k in range(vectors):
+            center, first, second = scores[block, k], scores[block, vectors + k], scores[block, 2 * vectors + k]
+            for i in range(ROWS):
+                own[k, i] = center[i] + cos * first[i] + sin * second[i]
+        _log_probability(own, data.y[block], data.weight[block], work)
+        for i in range(ROWS):
+            total += work[1, i]
+    return total
+
+
+@inlined
+def joint(at: Array, slope_at: Array, data: Data) -> float:
+    """Return log p(log s, logit ρ, γ, D), up to a constant, at x = (log s, logit ρ, z), and write its gradient.
 
     The first two are in units of their posterior, and γ = m + D R z. D = s √(1 − ρ + ρ e) are the prior's scales. The
     modes m and the roots R are interpolated between the nodes of a `Lattice`. Where no scale is learned, x is z, and
     one node has m and R.
-
-    `place`: First node (2), step (2), center (2), unit (2), log median, spread, and a ρ that is fixed.
     """
-    (vectors, columns), (rows, others, count) = mean.shape, modes.shape
-    scaled, learns, size = sizes[5] > 0, sizes[6] > 0, len(at)
-    first = size - count
+    (vectors, columns), count = data.mean.shape, data.nodes.shape[2]
+    first = len(at) - count
+    z, slope_z = at[first:], slope_at[first:]
+    total, of_scales, times, turn, shares, corners = _of_scales(at[:first], data)
+
+    # γ, and its slopes along log s and logit ρ at the same z; log |D| is that of the prior's sds
+    gamma, along = np.empty((vectors, columns)), np.zeros((2, count))
+    mixed, sloped = np.empty((count, 1 + count)), np.empty(1 + count)
+    for p in range(count):
+        k, c = divmod(types.intp(data.order[p]), columns)
+        _mix(shares[0], corners, data.nodes, p, mixed[p])
+        spread = _dot(mixed[p, 1:], z, p + 1)
+        gamma[k, c] = mixed[p, 0] + times[c] * spread
+        if first:
+            total += math.log(mixed[p, 1 + p])
+            for a in range(2):
+                _mix(shares[1 + a], corners, data.nodes, p, sloped)
+                along[a, p] = sloped[0] + times[c] * (_dot(sloped[1:], z, p + 1) + turn[a, c] * spread)
+                of_scales[a] += sloped[1 + p] / mixed[p, 1 + p]
+
+    # the prior
+    slope, deviations = np.empty((vectors, columns)), np.empty((vectors, columns))
+    _times(data.inward, gamma, deviations)
+    for k in range(vectors):
+        deviations[k, 0] += _dot(data.offset, deviations[k], columns)
+        for c in range(columns):
+            sd = data.sd[c] * times[c]
+            deviation = (deviations[k, c] - data.mean[k, c]) / sd
+            total -= 0.5 * deviation**2
+            for a in range(2):
+                of_scales[a] += deviation**2 * turn[a, c]
+            deviations[k, c] = -deviation / sd
+        _add(deviations[k, 0], data.offset, columns, deviations[k])
+    _times(data.inward.T, deviations, slope)
+
+    # the rows
+    theta, of_theta, of_rows = np.empty((vectors, columns)), np.zeros((vectors, columns)), np.empty((vectors, columns))
+    _times(data.outward, gamma, theta)
+    total += log_likelihood(theta, data, of_theta)
+    _times(data.outward.T, of_theta, of_rows)
+    slope += of_rows
+
+    slope_at[:] = 0.0
+    for p in range(count):
+        k, c = divmod(types.intp(data.order[p]), columns)
+        _add(times[c] * slope[k, c], mixed[p, 1:], p + 1, slope_z)
+        for a in range(2):
+            of_scales[a] += slope[k, c] * along[a, p]
+    for a in range(first):
+        slope_at[a] = of_scales[a] * data.place[6 + a]
+    return total
+
+
+@inlined
+def _of_scales(at: Array, data: Data) -> tuple[float, Array, Array, Array, Array, NDArray[np.intp]]:
+    """Return log p(log s, logit ρ), and what depends on these alone.
+
+    Returns: The log density. Its slopes along log s and logit ρ, (2). D (column). The slopes of its log, (2, column).
+    The shares of the four nodes around, and their slopes, (3, 4). Where these nodes are, (4, 2).
+    """
+    place, columns, (rows, others) = data.place, len(data.values), data.nodes.shape[:2]
+    scaled, learns = data.sizes[5] > 0, data.sizes[6] > 0
     log_scale = place[4] + place[6] * at[0] if scaled else place[0]
     logit = place[5] + place[7] * at[1] if scaled else place[1]
     rho = 1 / (1 + math.exp(-logit)) if learns else place[10]
     rest = 1 / (1 + math.exp(logit)) if learns else 1 - place[10]
-
-    # the four nodes around (log s, logit ρ), their shares, and the slopes of these
+    shares, corners = np.empty((3, 4)), np.empty((4, 2), np.intp)
     i, a, da = _between(log_scale, place[0], place[2], rows)
     j, b, db = _between(logit, place[1], place[3], others)
-    share, by_scale, by_logit = np.empty(4), np.empty(4), np.empty(4)
-    above, beside = np.empty(4, np.intp), np.empty(4, np.intp)
     for corner in range(4):
         up, right = corner // 2, corner % 2
         p, dp = (a, da) if up else (1 - a, -da)
         q, dq = (b, db) if right else (1 - b, -db)
-        share[corner], by_scale[corner], by_logit[corner] = p * q, dp * q, p * dq
-        above[corner], beside[corner] = min(i + up, rows - 1), min(j + right, others - 1)
-
-    # γ, its slopes along log s and logit ρ at the same z, and the log determinant
-    gamma, along_scale, along_logit = np.empty((vectors, columns)), np.empty(count), np.empty(count)
-    times, turn = np.empty(columns), np.empty(columns)
-    total, of_scale, of_logit = 0.0, 0.0, 0.0
+        shares[0, corner], shares[1, corner], shares[2, corner] = p * q, dp * q, p * dq
+        corners[corner, 0], corners[corner, 1] = min(i + up, rows - 1), min(j + right, others - 1)
+    times, turn = np.ones(columns), np.zeros((2, columns))
     for c in range(columns):
-        variance = rest + rho * values[c]
-        times[c] = math.exp(log_scale) * math.sqrt(variance) if learned[c] > 0 else 1.0
-        turn[c] = 0.5 * (values[c] - 1) * rho * rest / variance if learned[c] > 0 and learns else 0.0
-    for p in range(count):
-        k, c = divmod(types.intp(order[p]), columns)
-        middle, middle_s, middle_l, spread, spread_s, spread_l, diagonal, diagonal_s, diagonal_l = (
-            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
-        )  # fmt: skip
-        for corner in range(4):
-            if share[corner] == 0 and by_scale[corner] == 0 and by_logit[corner] == 0:
-                continue
-            root = roots[above[corner], beside[corner], p]
-            along, mode = _dot(root, at[first:], p + 1), modes[above[corner], beside[corner], p]
-            middle += share[corner] * mode
-            middle_s += by_scale[corner] * mode
-            middle_l += by_logit[corner] * mode
-            spread += share[corner] * along
-            spread_s += by_scale[corner] * along
-            spread_l += by_logit[corner] * along
-            diagonal += share[corner] * root[p]
-            diagonal_s += by_scale[corner] * root[p]
-            diagonal_l += by_logit[corner] * root[p]
-        own = 1.0 if learned[c] > 0 else 0.0
-        gamma[k, c] = middle + times[c] * spread
-        along_scale[p] = middle_s + times[c] * (spread_s + own * spread)
-        along_logit[p] = middle_l + times[c] * (spread_l + turn[c] * spread)
-        if scaled:
-            total += math.log(diagonal) + math.log(times[c])
-            of_scale += diagonal_s / diagonal + own
-            of_logit += diagonal_l / diagonal + turn[c]
-
-    # the prior
-    slope, deviations = np.zeros((vectors, columns)), np.zeros((vectors, columns))
-    for k in range(vectors):
-        for m in range(vectors):
-            for c in range(columns):
-                deviations[k, c] += inward[k, m] * gamma[m, c]
-                deviations[k, 0] += inward[k, m] * offset[c] * gamma[m, c]
-    for k in range(vectors):
-        for c in range(columns):
-            deviation = (deviations[k, c] - mean[k, c]) / (sd[c] * times[c])
-            total -= 0.5 * deviation**2
-            if learned[c] > 0:
-                total -= math.log(times[c])
-                of_scale += deviation**2 - 1
-                of_logit += (deviation**2 - 1) * turn[c]
-            deviations[k, c] = -deviation / (sd[c] * times[c])
-    for k in range(vectors):
-        for m in range(vectors):
-            for c in range(columns):
-                slope[m, c] += inward[k, m] * (deviations[k, c] + offset[c] * deviations[k, 0])
+        if data.learned[c] > 0:
+            variance = rest + rho * data.values[c]
+            times[c], turn[0, c] = math.exp(log_scale) * math.sqrt(variance), 1.0
+            turn[1, c] = 0.5 * (data.values[c] - 1) * rho * rest / variance if learns else 0.0
+    total, slope = 0.0, np.zeros(2)
     if scaled:
-        z = (log_scale - place[8]) / place[9]
-        total -= 0.5 * z**2
-        of_scale -= z / place[9]
+        deviation = (log_scale - place[8]) / place[9]
+        total, slope[0] = -0.5 * deviation**2, -deviation / place[9]
     if learns:
-        total += math.log(rho) + math.log(rest)
-        of_logit += rest - rho
+        total, slope[1] = total + math.log(rho) + math.log(rest), rest - rho
     elif scaled:
-        total -= 0.5 * at[1] ** 2  # a coordinate without meaning
-
-    # the rows
-    theta, of_theta = np.zeros((vectors, columns)), np.zeros((vectors, columns))
-    for k in range(vectors):
-        for m in range(vectors):
-            for c in range(columns):
-                theta[k, c] += contrast[k, m] * gamma[m, c]
-    total += log_likelihood(theta, X, y, weight, of_theta, sloped)
-    if not sloped:
-        return total
-    for m in range(vectors):
-        for k in range(vectors):
-            for c in range(columns):
-                slope[m, c] += contrast[k, m] * of_theta[k, c]
-
-    for entry in range(size):
-        slope_at[entry] = 0.0
-    for p in range(count):
-        k, c = divmod(types.intp(order[p]), columns)
-        of_scale += slope[k, c] * along_scale[p]
-        of_logit += slope[k, c] * along_logit[p]
-        for corner in range(4):
-            if share[corner] != 0:
-                _add(
-                    share[corner] * times[c] * slope[k, c],
-                    roots[above[corner], beside[corner], p],
-                    p + 1,
-                    slope_at[first:],
-                )
-    if scaled:
-        slope_at[0], slope_at[1] = of_scale * place[6], (of_logit * place[7] if learns else -at[1])
-    return total
+        total, slope[1] = total - 0.5 * at[1] ** 2, -at[1] / place[7]  # a coordinate without meaning
+    return total, slope, times, turn, shares, corners
 
 
 @inlined
@@ -440,6 +531,26 @@ def _between(at: float, first: float, step: float, nodes: int) -> tuple[int, flo
         return nodes - 2, 1.0, 0.0
     below = int(place)
     return below, place - below, 1 / step
+
+
+@inlined
+def _mix(shares: Array, corners: NDArray[np.intp], nodes: Array, p: int, out: Array) -> None:
+    """Write the mode and the row of the root of a coordinate, a sum over four nodes."""
+    for q in range(p + 2):
+        out[q] = 0.0
+    for corner in range(4):
+        if shares[corner] != 0:
+            _add(shares[corner], nodes[corners[corner, 0], corners[corner, 1], p], p + 2, out)
+
+
+@inlined
+def _times(matrix: Array, a: Array, out: Array) -> None:
+    """Write the product of a small matrix and a."""
+    for k in range(len(matrix)):
+        for c in range(a.shape[1]):
+            out[k, c] = 0.0
+        for m in range(len(a)):
+            _add(matrix[k, m], a[m], a.shape[1], out[k])
 
 
 @inlined
@@ -457,63 +568,85 @@ def _add(times: float, a: Array, length: int, to: Array) -> None:
 
 
 @inlined
-def log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Array, sloped: bool) -> float:
-    """Return Σ w log P(y | x, θ) and, if `sloped`, add its gradient to `slope`.
-
-    X (block, column, row), y and weight (block, row).
-    """
+def log_likelihood(theta: Array, data: Data, slope: Array) -> float:
+    """Return Σ w log P(y | x, θ), and add its gradient to `slope`."""
     vectors, columns = theta.shape
     scores, product = np.empty((vectors, ROWS)), np.empty((vectors, columns))
     work = np.empty((3, ROWS))
     total = 0.0
-    for block in range(len(X)):
-        np.dot(theta, X[block], scores)
-        total += _residuals(scores, y[block], weight[block], work)
-        if sloped:
-            np.dot(scores, X[block].T, product)
-            for k in range(vectors):
-                for j in range(columns):
-                    slope[k, j] += product[k, j]
+    for block in range(len(data.X)):
+        np.dot(theta, data.X[block], scores)
+        y, weight = data.y[block], data.weight[block]
+        _log_probability(scores, y, weight, work)
+        for i in range(ROWS):
+            total += work[1, i]
+        for k in range(vectors):
+            for i in range(ROWS):
+                scores[k, i] = weight[i] * ((1.0 if y[i] == k else 0.0) - scores[k, i] / work[2, i])
+        np.dot(scores, data.X[block].T, product)
+        for k in range(vectors):
+            _add(1.0, product[k], columns, slope[k])
     return total
 
 
 @inlined
-def _residuals(scores: Array, y: Array, weight: Array, work: Array) -> float:
-    """Return Σ w log P(y | x, θ) over the rows of a block; log-odds (label, row) become w (1[y = k] − P(k | x))."""
+def _log_probability(scores: Array, y: Array, weight: Array, work: Array) -> None:
+    """Write w log P(y | x, θ) of log-odds (label, row) into `work[1]`; they become the shares of `work[2]` in P."""
     top, own, normalizer = work[0], work[1], work[2]
-    for i in range(ROWS):
+    rows = len(top)
+    for i in range(rows):
         top[i] = own[i] = 0.0
     for k in range(len(scores)):
-        for i in range(ROWS):
+        for i in range(rows):
             top[i] = max(top[i], scores[k, i])
             own[i] = scores[k, i] if y[i] == k else own[i]
-    for i in range(ROWS):
-        normalizer[i] = _exp(-top[i])
-    for k in range(len(scores)):
-        for i in range(ROWS):
-            scores[k, i] = _exp(scores[k, i] - top[i])
-            normalizer[i] += scores[k, i]
-    total = 0.0
-    for i in range(ROWS):
-        total += weight[i] * (own[i] - top[i] - math.log(normalizer[i]))
-    for i in range(ROWS):
-        normalizer[i] = weight[i] / normalizer[i]
-    for k in range(len(scores)):
-        for i in range(ROWS):
-            scores[k, i] = (weight[i] if y[i] == k else 0.0) - scores[k, i] * normalizer[i]
-    return total
+    for i in range(rows):
+        own[i] -= top[i]
+    if len(scores) == 1:  # one of the two exponentials is 1
+        for i in range(rows):
+            small = _exp(-abs(scores[0, i]))
+            scores[0, i], normalizer[i] = 1.0 if top[i] > 0 else small, 1 + small
+    else:
+        for i in range(rows):
+            normalizer[i] = _exp(-top[i])
+        for k in range(len(scores)):
+            for i in range(rows):
+                scores[k, i] = _exp(scores[k, i] - top[i])
+                normalizer[i] += scores[k, i]
+    # sums of up to 1 + labels exponentials, the largest of them 1, are brought to between 1 and 2
+    for i in range(rows):
+        top[i] = normalizer[i]
+    most = 1.0 + len(scores)
+    while most > 2:
+        for i in range(rows):
+            own[i] -= LOG_2 if top[i] > 2 else 0.0
+            top[i] *= 0.5 if top[i] > 2 else 1.0
+        most /= 2
+    for i in range(rows):
+        own[i] = weight[i] * (own[i] - _log(top[i]))
 
 
 @inlined
 def _exp(x: float) -> float:
-    """Return e^x for x ≤ 0, to 13 digits where it counts: a Taylor polynomial of x/2^7, squared 7 times.
+    """Return e^x for x ≤ 0, to 13 decimals: a Taylor polynomial of x/2^7, squared 7 times.
 
-    The C library's function takes one number at a time; this polynomial is vectorized.
+    The C library's function takes one number at a time; this polynomial is vectorized, and so is that of `_log`.
     """
     x = max(x, SMALLEST_EXPONENT) / 2**SQUARINGS
-    power = 1.0
-    for n in range(11, 0, -1):
-        power = 1.0 + power * x * (1.0 / n)
+    power, coefficient = 0.0, LEAST_COEFFICIENT
+    for n in range(DEGREE, -1, -1):
+        power = power * x + coefficient
+        coefficient *= n
     for _ in range(SQUARINGS):
         power *= power
     return power
+
+
+@inlined
+def _log(x: float) -> float:
+    """Return log x for 1 ≤ x ≤ 2, to 15 decimals: ½ log 2 + 2 artanh t, with |t| ≤ .172, by its series."""
+    t = (x - ROOT_2) / (x + ROOT_2)
+    series = 0.0
+    for n in range(19, 0, -2):
+        series = series * t * t + 1.0 / n
+    return 0.5 * LOG_2 + 2 * t * series

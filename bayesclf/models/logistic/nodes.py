@@ -171,19 +171,22 @@ class Lattice:
         return places * self.filled[0][0].root.size > LARGEST_LATTICE
 
     @cached_property
-    def modes(self) -> Array:
-        """γ of all places in the prior's order, (log s, logit ρ, parameter)."""
-        return np.array([[node.gamma.ravel()[self.prior.order] for node in row] for row in self._used])
-
-    @cached_property
-    def roots(self) -> Array:
-        """Roots of all places, (log s, logit ρ, parameter, parameter)."""
-        return np.array([[node.root for node in row] for row in self._used])
+    def affine(self) -> Array:
+        """γ of all places in the prior's order, and beside it the roots, (log s, logit ρ, parameter, 1 + parameter)."""
+        used = [[self.best]] if self.single else self.filled
+        return np.array(
+            [[np.column_stack([node.gamma.ravel()[self.prior.order], node.root]) for node in row] for row in used]
+        )
 
     @property
-    def _used(self) -> list[list[Node]]:
-        """Nodes whose centers and roots the coordinates are of."""
-        return [[self.best]] if self.single else self.filled
+    def modes(self) -> Array:
+        """γ of all places in the prior's order, (log s, logit ρ, parameter)."""
+        return self.affine[..., 0]
+
+    @property
+    def roots(self) -> Array:
+        """Roots of all places, (log s, logit ρ, parameter, parameter)."""
+        return self.affine[..., 1:]
 
     def moved(self, at: Array, z: Array) -> tuple[Array, Array]:
         """Return γ (draw, contrast, 1 + direction) of (log s, logit ρ) (draw, 2) and z (draw, parameter).
@@ -192,21 +195,25 @@ class Lattice:
         """
         scales = self.prior.scales(at[:, 0], at[:, 1])[:, : 1 + self.prior.seen]
         scales = np.tile(scales, len(self.prior.mean))[:, self.prior.order]
-        sizes = np.array(self.modes.shape[:2])
+        sizes, size = np.array(self.affine.shape[:2]), z.shape[1]
         place = np.clip((at - self.first) / STEPS, 0, sizes - 1)
-        # a node's share falls linearly to 0 at its neighbors
-        above, beside = (np.maximum(1 - np.abs(place[:, a] - np.arange(sizes[a])[:, None]), 0) for a in (0, 1))
-        center, spread, diagonal = np.zeros_like(z), np.zeros_like(z), np.zeros_like(z)
-        for i, j in np.ndindex(*sizes):
-            weight = above[i] * beside[j]
-            rows = np.flatnonzero(weight)
-            own = weight[rows, None]
-            center[rows] += own * self.modes[i, j]
-            spread[rows] += own * (z[rows] @ self.roots[i, j].T)
-            diagonal[rows] += own * np.diag(self.roots[i, j])
-        gamma = np.empty_like(z)
-        gamma[:, self.prior.order] = center + scales * spread
-        return gamma.reshape(len(z), len(self.prior.mean), -1), np.log(scales * diagonal).sum(axis=1)
+        below = np.minimum(place.astype(int), np.maximum(sizes - 2, 0))
+        shares = np.stack([1 - (place - below), place - below])  # of the nodes below and above, along each axis
+        cells = below @ [sizes[1], 1]
+        gamma, diagonal = np.empty_like(z), np.empty_like(z)
+        for cell in np.unique(cells):
+            rows = np.flatnonzero(cells == cell)
+            i, j = divmod(int(cell), int(sizes[1]))
+            near = self.affine[i : i + 2, j : j + 2]
+            share = np.einsum("ad,bd->dab", *(shares[:, rows, axis][: near.shape[axis]] for axis in (0, 1)))
+            share = share.reshape(len(rows), -1)
+            modes, roots = near[..., 0].reshape(-1, size), near[..., 1:].reshape(-1, size, size)
+            of_nodes = (share[:, :, None] * z[rows, None]).reshape(len(rows), -1)
+            gamma[rows] = share @ modes + scales[rows] * (of_nodes @ roots.swapaxes(1, 2).reshape(-1, size))
+            diagonal[rows] = share @ roots.diagonal(axis1=1, axis2=2)
+        log_determinant = np.log(scales * diagonal).sum(axis=1)
+        gamma[:, self.prior.order] = gamma.copy()
+        return gamma.reshape(len(z), len(self.prior.mean), -1), log_determinant
 
     @cached_property
     def density(self) -> Density:
@@ -248,16 +255,25 @@ class Density:
     @cached_property
     def moments(self) -> tuple[Array, Array]:
         """Means and sds of (log s, logit ρ)."""
-        mass = np.exp(self.log_density - logsumexp(self.log_density))
-        of_t, of_u = mass.sum(axis=1), mass.sum(axis=0)
+        of_t, of_u = self._mass.sum(axis=1), self._mass.sum(axis=0)
         means = np.array([of_t @ self.t, of_u @ self.u])
         squares = np.array([of_t @ self.t**2, of_u @ self.u**2])
         return means, np.sqrt(np.maximum(squares - means**2, 1e-6))
 
+    @cached_property
+    def _mass(self) -> Array:
+        """Probability of each cell, (cell of log s, cell of logit ρ)."""
+        return np.asarray(np.exp(self.log_density - logsumexp(self.log_density)))
+
+    @cached_property
+    def _cumulative(self) -> Array:
+        """Probability of all cells up to each, (cell)."""
+        total = self._mass.ravel().cumsum()
+        return np.asarray(total / total[-1])
+
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
         """Draw (log s, logit ρ) (draw, 2), some of them from the prior; and return log q of each (draw)."""
-        mass = np.exp(self.log_density - logsumexp(self.log_density)).ravel()
-        i, j = np.divmod(rng.choice(mass.size, draws, p=mass / mass.sum()), len(self.u))
+        i, j = np.divmod(self._cumulative.searchsorted(rng.random(draws), side="right"), len(self.u))
         learns = self.prior.correlation is None
         at = np.column_stack(
             [
