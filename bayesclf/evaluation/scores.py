@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -147,3 +148,17 @@ def errors_if_calibrated(log_proba: Array, seed: int, replicates: int = REPLICAT
         right = np.tile(rng.random(rows), repeats) < confidence
         errors[i] = np.abs(np.bincount(index, right - confidence, minlength=CALIBRATION_BINS)).sum() / len(confidence)
     return errors
+
+
+class Calibration(NamedTuple):
+    """The binned calibration error, its mean if the probabilities were calibrated, and P(then it is at least that)."""
+
+    error: float
+    expected: float
+    p_value: float
+
+    @classmethod
+    def of(cls, log_proba: Array, y: Integers, seed: int, repeats: int) -> Calibration:
+        """Return the calibration of probabilities; arguments are those of `errors_if_calibrated`."""
+        error, simulated = binned_error(log_proba, y), errors_if_calibrated(log_proba, seed, repeats=repeats)
+        return cls(error, float(simulated.mean()), float((1 + (simulated >= error).sum()) / (1 + len(simulated))))
