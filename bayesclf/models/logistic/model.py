@@ -46,7 +46,6 @@ from bayesclf.models.logistic.newton import (
 )
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
-from bayesclf.models.logistic.propagation import Propagation
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
@@ -384,6 +383,8 @@ class LogisticModel:
 
         Itself where these would take too long, do not exist, or need rows that it does not hold.
         """
+        from bayesclf.models.logistic.propagation import Propagation
+
         nodes, size = len(self.lattice.nodes), self.lattice.modes.shape[-1]
         if not isinstance(self.X, np.ndarray) or nodes * len(self.y) * size**2 > MOST_PROPAGATED:
             return self
