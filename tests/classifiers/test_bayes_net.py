@@ -213,14 +213,9 @@ def test_structures_and_their_options_are_checked(options, message, play_tennis)
 
 
 def test_all_trees_refuse_what_they_cannot_do(play_tennis, votes):
-    X, y = play_tennis.X, play_tennis.y
-    with pytest.raises(
-        Refused, match="all trees are averaged over in closed form and have no PyMC model; use inference='exact'"
-    ):
-        BayesNetClassifier("all-trees", inference="nuts").fit(X, y)
     with pytest.raises(Refused, match="missing cells, and sums over all trees take complete training rows only"):
         BayesNetClassifier("all-trees").fit(*votes)
-    assert not hasattr(BayesNetClassifier(random_state=1).fit(X, y), "edge_probabilities_")
+    assert not hasattr(BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y), "edge_probabilities_")
 
 
 @pytest.mark.slow

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from helpers.case import MISSING_SHARE, SPREAD, Case, CellCase, class_means, gaps
+from helpers.case import MISSING_SHARE, Case, CellCase, class_means, gaps
 from scipy import stats
 from scipy.special import gammaln
 
@@ -20,21 +21,24 @@ class TablesCase(Case):
     ----------
     tables
         Positions of the features (given, of) of each table.
+    free
+        Features that do not depend on the class; θ has their tables once for each class.
     """
 
     tables: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (((), (0,)), ((), (1,)), ((), (2,)))
+    free: tuple[int, ...] = ()
 
     absent = -1
-    free: ClassVar[tuple[int, ...]] = ()
 
     @property
     def spaces(self):
         return {"theta": ("simplex", (1, 3, self.slices()[-1].stop))}
 
+    @cached_property
     def own(self):
-        """Return which entries of θ (outcome, cell) are parameters: a table of all classes has those of the first."""
-        of_all = np.array([on[-1] in self.free for on, *_ in self.cells()])
-        return (np.arange(3)[:, None] == 0) | ~of_all
+        found = super().own
+        found["theta"][:, 1:, [on[-1] in self.free for on, *_ in self.cells()]] = False
+        return found
 
     def rows(self, rng, y, missing=None):
         X = np.stack([rng.integers(size, size=len(y)) for size in self.axes.sizes], axis=1)
@@ -72,7 +76,7 @@ class TablesCase(Case):
         return np.array([np.log(self.density(row, k, parameters)) for row, k in zip(X, y, strict=True)], dtype=float)
 
     def log_prior(self, family, parameters):
-        log_theta, own = np.log(parameters["theta"][0]), self.own()
+        log_theta, own = np.log(parameters["theta"][0]), self.own["theta"][0]
         return sum(
             gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta[k, cells]
             for k in range(3)
@@ -105,24 +109,6 @@ class TablesCase(Case):
 
         theta = [[rows(k, on, on, at) / rows(k, on, given, u) for on, at, given, u in self.cells()] for k in range(3)]
         return {"theta": np.array(theta)[None]}
-
-
-@dataclass(frozen=True, eq=False)
-class ClassFreeCase(TablesCase):
-    """A network in which the tables of some features are those of all classes; in θ they are repeated for each."""
-
-    free: tuple[int, ...] = ()
-
-    def point(self, rng):
-        return self.constrained(rng.normal(0, SPREAD["simplex"], self.own().sum()))
-
-    def unconstrained(self, parameters):
-        return np.log(parameters["theta"][0][self.own()])
-
-    def constrained(self, vector):
-        theta, own = np.zeros(self.own().shape), self.own()
-        theta[own] = vector
-        return {"theta": self._back("simplex", np.where(own, theta, theta[0])[None])}
 
 
 @dataclass(frozen=True, eq=False)
