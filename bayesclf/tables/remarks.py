@@ -118,6 +118,9 @@ def require_classes(y: pd.Series[Any]) -> None:
 CODE = re.compile(r"-1|-9+|99+")
 """Numbers that stand for "missing" in many tables, besides 0."""
 
+CODES_OF_ANSWERS = (9.0, 8.0, 7.0, 99.0, 98.0, 97.0, 88.0, 77.0, 999.0, 998.0, 997.0, 888.0, 777.0)
+"""Numbers that stand for answers such as "refused" in tables of surveys, often several in a column."""
+
 MIN_SPIKE, MAX_SHARE, MAX_ZEROS = 3, 0.97, 0.5
 """The fewest cells at the spike, and the largest share of them; 0 in most cells is the usual case, not a gap."""
 
@@ -144,18 +147,20 @@ that mean has it once in 10¹³ cells."""
 
 @dataclass(frozen=True)
 class Spike:
-    """A value that probably stands for "missing"."""
+    """A value that probably stands for "missing", as values of `more` do."""
 
     value: float
     cells: int
     nearest: float
+    more: tuple[float, ...] = ()
 
     def sentence(self, name: object) -> str:
         """Say what was found, where, and what to do."""
+        values = [f"{value:.15g}" for value in (self.value, *self.more)]
         return (
-            f"column {name!r} is {self.value:.15g} in {counted(self.cells, 'cell')}, far from the nearest other value "
-            f"({self.nearest:g}); if that means missing, read the table with "
-            f"{option('missing', {name: [int(self.value)]})}"
+            f"column {name!r} is {listed(values, last=' or ')} in {counted(self.cells, 'cell')}, far from the nearest "
+            f"other value ({self.nearest:g}); if that means missing, read the table with "
+            f"{option('missing', {name: [int(value) for value in (self.value, *self.more)]})}"
         )
 
 
@@ -166,7 +171,7 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     negative). At least `MIN_SPIKE` cells have it, at most a share of `MAX_SHARE` or `MAX_ZEROS`, and `MIN_RATIO` times
     as many as the nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard
     deviations of the others. Zeros among whole numbers must not look like zeros of a count. Among few different values,
-    such as answers from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away.
+    such as answers from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away, or several such codes.
 
     Examples
     --------
@@ -183,8 +188,22 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     if len(cells) < MIN_OTHERS + MIN_SPIKE:
         return None
     low, high = float(cells.min()), float(cells.max())
+    if answers := _answers(cells):
+        return answers
     found = _isolated(cells, low) if low == 0 or (low < 0 and CODE.fullmatch(f"{low:.15g}")) else None
     return found or (_isolated(cells, high) if high > 0 and CODE.fullmatch(f"{high:.15g}") else None)
+
+
+def _answers(cells: Array) -> Spike | None:
+    """Return the codes above few different values, if they are those of answers and far from the others."""
+    values, counts = np.unique(cells, return_counts=True)
+    size = next((place for place, value in enumerate(values[::-1]) if value not in CODES_OF_ANSWERS), 0)
+    codes, others, coded = values[len(values) - size :], values[: len(values) - size], int(counts[-size:].sum())
+    if not size or len(others) > 2 * MIN_DISTINCT or coded < MIN_SPIKE or len(cells) - coded < MIN_OTHERS:
+        return None
+    nearest = float(others[-1])
+    far = 0 < MIN_RANGES * np.ptp(others) < codes[0] - nearest
+    return Spike(float(codes[0]), coded, nearest, tuple(codes[1:].tolist())) if far else None
 
 
 def _isolated(cells: Array, value: float) -> Spike | None:
@@ -276,10 +295,12 @@ MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([ T]\d.*)?"
     rf"|{MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}[- ]{MONTH}[- ](\d{{2}}|\d{{4}})"
-    r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])",
+    rf"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|{MONTH}[- ]\d{{4}}|\d{{4}}-\d{{2}}",
     re.IGNORECASE,
 )
-TIME = re.compile(r"\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?", re.IGNORECASE)
+TIME = re.compile(
+    r"\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?|\d{1,3} ?(h|m|min) ?\d{1,2}( ?(m|min|s|sec))?", re.IGNORECASE
+)
 MOMENTS = {
     "holds dates": (DATE, "derive numbers from dates, such as the year"),
     "holds times": (TIME, "derive numbers from times, such as the hour"),
