@@ -34,28 +34,25 @@ from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, Tell, shown, silent
 from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.levels import whole_labels
-from bayesclf.tables.options import label_among, named_for, wish_of
+from bayesclf.tables.options import Wish, label_among, named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
 from bayesclf.tables.remarks import about_columns, renamed, require_classes, require_emptied
 from bayesclf.tables.remarks import decided as decided_by
-from bayesclf.tables.streams import Batch, NoRows, Stream, changed
+from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed
 from bayesclf.tables.writing import ONE_WAY, Survey
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the columns of a stream are; as the arguments of `fit_stream`."""
+    """What the columns of a stream are; as the arguments of `fit_stream`, and what the user says of the table."""
 
     target: str
     weight: str | None = None
     classes: Any = None
     drop: Sequence[str] = ()
-    kinds: Mapping[str, ColumnKind] | None = None
-    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None
     unlabeled: str = "drop"
-    reading: Mapping[str, Any] | None = None
-    surveys: Mapping[str, Survey] = field(default_factory=dict)
+    wish: Wish = field(default_factory=Wish)
 
     def __post_init__(self) -> None:
         target, weight = self.target, self.weight
@@ -64,16 +61,11 @@ class Reading:
         if not (weight is None or isinstance(weight, str)) or weight == target:
             raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
         require(Several("columns, such as ['id']"), drop=self.drop)
-        of_columns = OrNone(Instance(Mapping, "a mapping from columns"))
-        require(of_columns, kinds=self.kinds, reading=self.reading)
         require(UNLABELED_IN_PARTS, unlabeled=self.unlabeled)
-        wish_of(self.reading or {}, missing=self.missing)
 
     def stream(self, source: Any) -> Stream:
         """Return a source as a stream of all columns that are not dropped."""
-        return open_stream(
-            source, self.kinds, self.missing, (), tuple(self.drop), self.reading, self.target, surveys=self.surveys
-        )
+        return open_stream(source, self.wish, Wanted(drop=frozenset(self.drop)))
 
     def surveys_of(self, source: Any) -> Mapping[str, Survey]:
         """Return what the cells of each column of a part are like, if it is a file of text."""
@@ -174,7 +166,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     """
     if not isinstance(source, str | os.PathLike):
         notes = _about(source, how) if nw.dependencies.is_into_dataframe(source) else []
-        return source, how, notes, wish_of(how.reading or {}, missing=how.missing).remembered()
+        return source, how, notes, how.wish.remembered()
     stream, parts = None, [source] if client is None else files_of(os.fspath(source))
     for part in parts:
         with suppress(*([] if client is None else [NoRows])):
@@ -186,8 +178,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     require_column(how.target, stream.names, stream.where)
     if (batch := next(stream.batches(), None)) is None:
         raise how.no_rows(any_row=False)
-    options = wish_of(how.reading or {})
-    keep = {*options.keep, *(how.kinds or ()), *(() if how.weight is None else (how.weight,))}
+    keep = {*how.wish.keep, *how.wish.kinds, *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
     table = batch.table.astype(dict.fromkeys(words, object))
     if texts:
@@ -195,7 +186,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     every_row = len(parts) == 1 and len(table) == stream.rows
     if how.classes is None:
         require_classes(table[how.target])
-    as_written = options.labels_as_written or client is not None
+    as_written = how.wish.labels_as_written or client is not None
     found = decided_by(table, how.target, as_written, keep, stream.where, every_row)
     if found.slips:
         stream = changed(stream, how.target, lambda y: renamed(y, found.slips))
@@ -210,7 +201,7 @@ def _about(source: Any, how: Reading) -> list[str]:
     stream, features = how.opened(source)
     if (batch := next(stream.batches(), None)) is None:
         return []
-    table = batch.table[[name for name in features if name not in (how.kinds or ())]]
+    table = batch.table[[name for name in features if name not in how.wish.kinds]]
     table = table.astype({name: object for name in stream.written if name in table.columns})
     return about_columns(table)
 
@@ -293,8 +284,7 @@ class Pass:
             speed = done / max(time.perf_counter() - start, 1e-9)
             tell(f"{stream.where}{nth}, {speed:,.0f} rows a second", done, stream.rows or done)
         if part is None:
-            wish = wish_of(self.how.reading or {}, missing=self.how.missing)
-            require_emptied(wish, stream.names, stream.emptied, stream.where)
+            require_emptied(self.how.wish, stream.names, stream.emptied, stream.where)
         return Found(clf, found, done, unlabeled, stream.signs) if done else None
 
     def over_part(self, source: Any, part: int, kinds: Mapping[str, str] | None) -> Found | None:
@@ -450,7 +440,8 @@ def surveyed(how: Reading, source: Any, client: Any) -> Reading:
     if len(files) < 2:
         return how
     tasks = [of_dask()(how.surveys_of, pure=False)(part) for part in files]
-    return replace(how, surveys=computed(_tree(tasks, of_dask()(_sum_of_each, pure=False)), client))
+    surveys = computed(_tree(tasks, of_dask()(_sum_of_each, pure=False)), client)
+    return replace(how, wish=replace(how.wish, surveys=surveys))
 
 
 def _sum_of_each(one: Mapping[str, Survey], other: Mapping[str, Survey]) -> dict[str, Survey]:
@@ -838,7 +829,8 @@ def fit_stream[C](
     """
     clf: Any = self
     with clf._rollback_on_error():
-        how = Reading(target, weight, classes, drop, kinds, missing, unlabeled, reading)
+        require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, reading=reading)
+        how = Reading(target, weight, classes, drop, unlabeled, wish_of(reading or {}, kinds, missing, target))
         if client is not None:
             how = surveyed(how, source, client)
         source, how, notes, reading = decided(source, how, client, clf._takes_text)

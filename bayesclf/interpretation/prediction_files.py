@@ -31,7 +31,7 @@ from bayesclf.storage import container, fingerprint
 from bayesclf.tables.columns import Column, ColumnKind, kinds_of, numbers, unseen_cells
 from bayesclf.tables.options import wish_of
 from bayesclf.tables.reading import open_stream, require_elsewhere
-from bayesclf.tables.streams import Stream, batch_rows
+from bayesclf.tables.streams import Stream, Wanted, batch_rows
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:
@@ -363,7 +363,7 @@ def write_predictions(
         kinds |= {name: "text" for name in keep if name not in needed}
     read = dict.fromkeys([*keep, *needed])
     how = as_read(classifier, {**(reading or {}), "missing": wish_of(reading or {}, missing=missing).missing})
-    stream = open_stream(source, kinds, how.pop("missing"), list(read), reading=how, row_names=True)
+    stream = open_stream(source, wish_of(how, kinds), Wanted(read, row_names=True))
     kept = [*(name for name in stream.names if name not in read), *dict.fromkeys(keep)]
     answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn, kept)
     if folder:

@@ -80,7 +80,10 @@ def reader(parts: Callable[[], Iterable[Part]]) -> Callable[..., Iterator[tuple[
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns of a stream that matter: those that a model needs and that name the rows, or all but dropped ones."""
+    """The columns of a stream that matter: those that a model needs, or all but dropped ones.
+
+    With `row_names` those are read too whose names say that they name rows, such as "id"; they come first, as written.
+    """
 
     needed: Collection[str] = ()
     drop: Collection[str] = ()

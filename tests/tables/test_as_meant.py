@@ -9,7 +9,7 @@ from bayesclf import datasets
 from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.interpretation.prediction_files import as_read
 from bayesclf.tables.columns import column_kind
-from bayesclf.tables.options import named_for
+from bayesclf.tables.options import Wish, named_for, wish_of
 from bayesclf.tables.reading import open_stream, read_table
 from bayesclf.tables.remarks import about_columns
 
@@ -202,7 +202,7 @@ def test_batches_are_read_in_the_same_way(case, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(text, encoding="cp1252")
     found = datasets.read(path, "cls", labels_as_written=True)
-    (batch,) = open_stream(path, reading={"labels_as_written": True}, target="cls").batches()
+    (batch,) = open_stream(path, Wish(labels_as_written=True, target="cls")).batches()
     expected = found.frame
     words = [name for name in expected if expected[name].dtype.kind not in "iuf"]
     pd.testing.assert_frame_equal(
@@ -249,7 +249,7 @@ def read_as(clf, path, text, **reading):
     """Return the columns of a further file as its model reads them."""
     path.write_text(text, encoding="utf-8")
     how = as_read(clf, reading)
-    return next(open_stream(path, missing=how.pop("missing"), reading=how).batches()).table
+    return next(open_stream(path, wish_of(how)).batches()).table
 
 
 def test_each_file_tells_its_own_encoding_and_separator(tmp_path):
@@ -474,3 +474,10 @@ def test_a_level_that_only_case_or_blanks_set_apart_is_warned_of():
         clf.fit(pd.DataFrame({"smoker": [True, False] * 10}), ["a", "b"] * 10)
         with pytest.warns(PredictionWarning, match="'smoker' has 'tRue', .* did you mean True"):
             clf.predict(pd.DataFrame({"smoker": ["tRue"]}))
+
+
+def test_bounds_of_classes_hold_for_a_label_column_by_its_place(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,bmi\n" + "".join(f"{i % 7},{i}.5\n" for i in range(40)))
+    clf = bc.NaiveBayes(inference="map").fit_stream(path, "last", reading={"classes": [20]})
+    assert clf.classes_.tolist() == ["below 20", "from 20"]
