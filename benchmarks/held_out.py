@@ -98,6 +98,7 @@ def default_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     """Return what a user gets, the peer, and other priors of the weights."""
 
     def learned(correlation: float) -> Any:
+        """Return logistic regression with a learned scale."""
         return bc.LogisticRegression(prior_scale=bc.LearnedScale(correlation=correlation), random_state=1)
 
     return {

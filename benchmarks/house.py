@@ -65,13 +65,19 @@ def stream(X: Any, y: Any) -> object:
     return bc.NaiveBayes(random_state=1).fit_stream(pd.concat(parts), "label")
 
 
+def report(clf: Any, X: Any, y: Any) -> object:
+    """Write a page into a folder that goes with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        return clf.report(Path(folder, "report.html"), X, y)
+
+
 WALKS: dict[str, tuple[Callable[..., object], bool]] = {
     "predict": (lambda clf, X, y: clf.predict(X, rule="bayes-optimal"), True),
     "fit exact": (naive_bayes, False),
     "fit logistic": (lambda X, y: bc.LogisticRegression(random_state=1).fit(X, y), False),
     "compare": (lambda X, y: bc.compare({"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}, X, y), False),
     "diagnose": (lambda clf, X, y: clf.diagnose(X, y), True),
-    "report": (lambda clf, X, y: clf.report(Path(tempfile.mkdtemp()) / "report.html", X, y), True),
+    "report": (report, True),
     "stream": (stream, False),
 }
 """What is called with five columns of breast cancer and its labels, and whether with a fitted classifier first."""

@@ -82,6 +82,7 @@ def row(work: str, goal: float | None = None, **how: Any) -> Callable[[Callable[
     """Enter a function as a row."""
 
     def entered(pairs: Callable[[int], Pairs]) -> Callable[[int], Pairs]:
+        """Add the row."""
         ROWS.append(Row(work, pairs, goal, **how))
         return pairs
 
@@ -116,6 +117,7 @@ def floor(scores: int, features: int) -> Callable[[], None]:
     out, of_cached = np.empty_like(matrix), np.empty_like(cached)
 
     def run() -> None:
+        """Do the products and the exponentials."""
         for _ in range(max(1, round(scores * features / len(matrix) ** 3))):
             np.matmul(matrix, matrix, out=out)
         for _ in range(max(1, round(scores / len(cached)))):
@@ -161,12 +163,14 @@ def refit(peer: str, goal: float | None = None) -> None:
     """Enter a row of the smallest ESS a second, each after a first fit, which compiles."""
 
     def speed(name: str, problem: samplers.Problem) -> float:
+        """Return the smallest ESS a second of a second fit."""
         samplers.sampled(name, problem, 0)
         draws, took = samplers.sampled(name, problem, 1)
         return samplers.effective_draws(draws) / took
 
     @row(f"ESS/s of NUTS, refit to breast cancer, against {peer}", goal, more=True, number=True)
     def pairs(n: int) -> Pairs:
+        """Compare NUTS with the peer."""
         samplers.require(peer)
         problem = samplers.load("breast_cancer")
         yield Pair(partial(speed, "bayesclf", problem), partial(speed, peer, problem))
@@ -231,6 +235,7 @@ def a_report(model: Any) -> None:
     """Enter rows of the diagnosis and the report of a classifier of 16 columns of numbers and 4 of words."""
 
     def fitted() -> tuple[Any, pd.DataFrame, np.ndarray]:
+        """Return a fit, its rows and their labels."""
         X, y = normal(5000, 16, 2)
         rng = np.random.default_rng(1)
         words = {f"w{j}": np.array(list("abcdef"), dtype=object)[rng.integers(2 + j, size=len(y))] for j in range(4)}
@@ -239,11 +244,13 @@ def a_report(model: Any) -> None:
 
     @row(f"diagnose of {model.__name__}, 5,000 × 20", 5.0, unit="s")
     def diagnose(n: int) -> Pairs:
+        """Time the diagnosis."""
         clf, X, y = fitted()
         yield Pair(lambda: clf.diagnose(X, y, progress=False))
 
     @row(f"report of {model.__name__}, 5,000 × 20", 8.0, unit="s")
     def report(n: int) -> Pairs:
+        """Time the report."""
         clf, X, y = fitted()
         with tempfile.TemporaryDirectory() as folder:
             yield Pair(lambda: clf.report(Path(folder, "report.html"), X, y, progress=False))
@@ -261,6 +268,7 @@ def gaussian(work: str, goal: float | None, kind: Any = np.asarray, families: st
 
     @row(f"{work}, {{n}} × 50, against scikit-learn's GaussianNB", goal, sizes=MANY)
     def pairs(n: int) -> Pairs:
+        """Compare fits."""
         X, y = normal(n, 50)
         of_kind, theirs = kind(X), naive_bayes.GaussianNB()
         ours = bc.GaussianNB() if families == "gaussian" else bc.NaiveBayes(families=families)
@@ -278,6 +286,7 @@ def answers(rule: str, data: Callable[[int], Any], shape: str, goal: float) -> N
 
     @row(f"GaussianNB predict_proba, {rule}, {shape}, against scikit-learn's", goal, sizes=MANY)
     def pairs(n: int) -> Pairs:
+        """Compare answers."""
         X, y = data(n)
         ours, theirs = bc.GaussianNB(random_state=0).fit(X, y), naive_bayes.GaussianNB().fit(X, y)
         yield Pair(lambda: ours.predict_proba(X, rule=rule), lambda: theirs.predict_proba(X))
@@ -314,6 +323,7 @@ def multinomial(alpha: dict[str, float], said: str, goal: float) -> None:
 
     @row(f"MultinomialNB, {said}, 20 Newsgroups by date, against scikit-learn's", goal)
     def pairs(n: int) -> Pairs:
+        """Compare fits and answers together."""
         try:
             train, test = by_date()
         except InputError as reason:
@@ -371,6 +381,7 @@ def stream(work: str, clf: Any, drop: list[str], goal: float | None = None) -> N
 
     @row(f"{work} fit to Parquet, {{n}} rows, against PyArrow's scan", goal, sizes=STREAMED)
     def pairs(n: int) -> Pairs:
+        """Compare a fit with a scan."""
         kept = [name for name in (*NUMBERS, *WORDS, "y") if name not in drop]
         with files(n) as folder:
             yield Pair(lambda: clf.fit_stream(folder, "y", drop=drop, progress=False), scan(folder, kept))
@@ -396,6 +407,7 @@ def two_workers(n: int) -> Pairs:
     """Compare two Dask workers with one."""
 
     def fit(clf: Any, client: Any) -> None:
+        """Fit a classifier to the files by a client's workers."""
         clf.fit_stream(folder, "y", client=client, progress=False)
 
     models = bc.NaiveBayes(inference="map"), bc.LogisticRegression(prior_scale=2.5, inference="map")

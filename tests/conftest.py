@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from urllib.error import URLError
 
@@ -70,6 +71,15 @@ def pytest_xdist_make_scheduler(config, log):
             return nodeid if Path(file).name in SPREAD else file
 
     return ByFile(config, log)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def temporary(tmp_path_factory):
+    """Let files that libraries leave behind, as PyTensor does for each graph, go with the folders of pytest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        patch.setattr(tempfile, "tempdir", None)
+        yield
 
 
 @pytest.fixture(autouse=True)

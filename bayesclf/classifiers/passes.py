@@ -33,27 +33,26 @@ from bayesclf.families.moments import part_of_more
 from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, Tell, shown, silent
 from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_column, some_rows
-from bayesclf.tables.levels import EXACT
-from bayesclf.tables.options import label_among, named_for, wish_of
+from bayesclf.tables.levels import whole_labels
+from bayesclf.tables.options import Wish, label_among, named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
 from bayesclf.tables.remarks import about_columns, renamed, require_classes, require_emptied
 from bayesclf.tables.remarks import decided as decided_by
-from bayesclf.tables.streams import Batch, NoRows, Stream, changed
+from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed
+from bayesclf.tables.writing import ONE_WAY, Survey
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the columns of a stream are; as the arguments of `fit_stream`."""
+    """What the columns of a stream are; as the arguments of `fit_stream`, and what the user says of the table."""
 
     target: str
     weight: str | None = None
     classes: Any = None
     drop: Sequence[str] = ()
-    kinds: Mapping[str, ColumnKind] | None = None
-    missing: Mapping[str, Sequence[object]] | None = None
-    unlabeled: str = "error"
-    reading: Mapping[str, Any] | None = None
+    unlabeled: str = "drop"
+    wish: Wish = field(default_factory=Wish)
 
     def __post_init__(self) -> None:
         target, weight = self.target, self.weight
@@ -62,15 +61,18 @@ class Reading:
         if not (weight is None or isinstance(weight, str)) or weight == target:
             raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
         require(Several("columns, such as ['id']"), drop=self.drop)
-        of_columns = OrNone(Instance(Mapping, "a mapping from columns"))
-        require(of_columns, kinds=self.kinds, missing=self.missing, reading=self.reading)
         require(UNLABELED_IN_PARTS, unlabeled=self.unlabeled)
-        wish_of(dict(self.reading or {}))
 
     def stream(self, source: Any) -> Stream:
         """Return a source as a stream of all columns that are not dropped."""
-        kinds, missing, options = (dict(given or {}) for given in (self.kinds, self.missing, self.reading))
-        return open_stream(source, kinds, missing, (), tuple(self.drop), options, self.target)
+        return open_stream(source, self.wish, Wanted(drop=frozenset(self.drop)))
+
+    def surveys_of(self, source: Any) -> Mapping[str, Survey]:
+        """Return what the cells of each column of a part are like, if it is a file of text."""
+        try:
+            return self.stream(source).surveys
+        except NoRows:
+            return {}
 
     def opened(self, source: Any, expected: Mapping[str, str] | None = None) -> Opened:
         """Return a stream of features, labels and weights, and the features."""
@@ -106,7 +108,7 @@ class Reading:
         if not len(y) or (weight is not None and (weight == 0).all()):
             return None
         if self.unlabeled == "drop":
-            y = _whole(y) if from_file else y.infer_objects()
+            y = whole_labels(y) if from_file else y.infer_objects()
         classes, codes = _coded_labels(y, self.classes)
         kept = Training.of(frame, codes, weight)
         if len(kept.y) < len(batch.table):
@@ -114,14 +116,12 @@ class Reading:
             kept = replace(kept, frame=kept.frame.assign(**used))
         return Counted(kept.frame, kept.y, kept.weight, classes=classes)
 
-    def no_rows(self) -> InputError:
-        """Return the error for a stream of which no row counts."""
-        if self.unlabeled == "drop":
-            what = f"none has a label in column {self.target!r}, and a weight above 0; label some"
-            return InputError(f"no row counts: {what}")
-        if self.weight is None:
+    def no_rows(self, any_row: bool) -> InputError:
+        """Return the error for a stream of which no row counts, if it has any."""
+        if not any_row:
             return InputError("there is no row to learn from; give at least two, of different classes")
-        return InputError(f"no row counts: there is none, or all weights of column {self.weight!r} are zero")
+        weighted = "" if self.weight is None else f" and a weight above 0 in column {self.weight!r}"
+        return InputError(f"no row counts, as none has a label in column {self.target!r}{weighted}; label some")
 
 
 type Opened = tuple[Stream, list[str]]
@@ -140,14 +140,6 @@ class Counted(Training):
     before: int = 0
     part: int = 0
     total: int | None = None
-
-
-def _whole(y: pd.Series) -> pd.Series:
-    """Return labels as they were before missing ones, of this batch or of another, made floats or objects of them."""
-    y = y.infer_objects()
-    if y.dtype.kind == "f" and (y % 1 == 0).all() and (y.abs() < EXACT).all():
-        return y.astype("int64")
-    return y
 
 
 def _coded_labels(y: pd.Series, classes: Any) -> tuple[NDArray[Any], Integers]:
@@ -174,7 +166,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     """
     if not isinstance(source, str | os.PathLike):
         notes = _about(source, how) if nw.dependencies.is_into_dataframe(source) else []
-        return source, how, notes, wish_of(how.reading or {}, missing=how.missing).remembered()
+        return source, how, notes, how.wish.remembered()
     stream, parts = None, [source] if client is None else files_of(os.fspath(source))
     for part in parts:
         with suppress(*([] if client is None else [NoRows])):
@@ -185,9 +177,8 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     how = replace(how, target=label_among(stream.names, how.target))
     require_column(how.target, stream.names, stream.where)
     if (batch := next(stream.batches(), None)) is None:
-        raise how.no_rows()
-    options = wish_of(how.reading or {})
-    keep = {*options.keep, *(how.kinds or ()), *(() if how.weight is None else (how.weight,))}
+        raise how.no_rows(any_row=False)
+    keep = {*how.wish.keep, *how.wish.kinds, *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
     table = batch.table.astype(dict.fromkeys(words, object))
     if texts:
@@ -195,7 +186,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     every_row = len(parts) == 1 and len(table) == stream.rows
     if how.classes is None:
         require_classes(table[how.target])
-    as_written = options.labels_as_written or client is not None
+    as_written = how.wish.labels_as_written or client is not None
     found = decided_by(table, how.target, as_written, keep, stream.where, every_row)
     if found.slips:
         stream = changed(stream, how.target, lambda y: renamed(y, found.slips))
@@ -210,7 +201,7 @@ def _about(source: Any, how: Reading) -> list[str]:
     stream, features = how.opened(source)
     if (batch := next(stream.batches(), None)) is None:
         return []
-    table = batch.table[[name for name in features if name not in (how.kinds or ())]]
+    table = batch.table[[name for name in features if name not in how.wish.kinds]]
     table = table.astype({name: object for name in stream.written if name in table.columns})
     return about_columns(table)
 
@@ -221,16 +212,38 @@ class Unlike(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a pass finds, a value that adds, and the classifier that knows the names of the columns.
+    """What a pass finds.
 
-    The value has the `columns` that must be alike in all parts: all training columns, or none for plain sums.
+    Attributes
+    ----------
+    clf
+        The classifier that knows the names of the columns.
+    value
+        A value that adds. It has the `columns` that must be alike in all parts: all training columns, or none for plain
+        sums. None where no row counts.
+    rows, unlabeled
+        Number of rows, and of those without a label.
+    signs
+        By column, the sign of its numbers, where they are words in the source.
     """
 
     clf: Any
     value: Any
+    rows: int
+    unlabeled: int
+    signs: Mapping[str, str]
 
     def __add__(self, other: Found) -> Found:
         """Return what was found in two parts, whose columns must be alike."""
+        rows, unlabeled = self.rows + other.rows, self.unlabeled + other.unlabeled
+        signs = {**self.signs, **other.signs}
+        for name, sign in self.signs.items():
+            if signs[name] != sign:
+                here, there = (repr(own) if own else "no sign" for own in (sign, signs[name]))
+                raise InputError(f"column {name!r} has {here} in one part and {there} in another; {ONE_WAY}")
+        if self.value is None or other.value is None:
+            one = other if self.value is None else self
+            return Found(one.clf, one.value, rows, unlabeled, signs)
         names, others = (list(found.clf.feature_names_in_) for found in (self, other))
         if differing := sorted(set(names).symmetric_difference(others)):
             raise InputError(f"column {differing[0]!r} is in one part and not in another; add it, or leave it out")
@@ -240,7 +253,7 @@ class Found:
                 "the columns of some parts are in another order, or hold words in one and numbers in another; bring "
                 "them into one order, and declare what they hold (kinds={…}, --kind)"
             )
-        return Found(self.clf, self.value + other.value)
+        return Found(self.clf, self.value + other.value, rows, unlabeled, signs)
 
 
 type Step = Callable[[Any, Any, Counted], Any]
@@ -256,9 +269,9 @@ class Pass:
     step: Step
 
     def over(self, opened: Opened, tell: Tell = silent, nth: str = "", part: int | None = None) -> Found | None:
-        """Return what is found in a stream; None where no row counts."""
+        """Return what is found in a stream; None where it has no row."""
         clf, (stream, features) = clone(self.clf), opened
-        found, done, start = None, 0, time.perf_counter()
+        found, done, unlabeled, start = None, 0, 0, time.perf_counter()
         total = stream.rows if part is None and self.how.weight is None else None
         for batch in stream.batches():
             with _told_where(batch, done, stream):
@@ -267,15 +280,15 @@ class Pass:
                 if rows is not None:
                     found = self.step(clf, found, replace(rows, before=done, part=part or 0, total=total))
             done += len(batch.table)
+            unlabeled += int(batch.table[self.how.target].isna().sum())
             speed = done / max(time.perf_counter() - start, 1e-9)
             tell(f"{stream.where}{nth}, {speed:,.0f} rows a second", done, stream.rows or done)
         if part is None:
-            wish = wish_of(self.how.reading or {}, missing=self.how.missing)
-            require_emptied(wish, stream.names, stream.emptied, stream.where)
-        return None if found is None else Found(clf, found)
+            require_emptied(self.how.wish, stream.names, stream.emptied, stream.where)
+        return Found(clf, found, done, unlabeled, stream.signs) if done else None
 
     def over_part(self, source: Any, part: int, kinds: Mapping[str, str] | None) -> Found | None:
-        """Return what is found in a part of a table, whose columns hold what is said; None where no row counts."""
+        """Return what is found in a part of a table, whose columns hold what is said; None where it has no row."""
         try:
             return self.over(self.how.opened(source, kinds), part=part)
         except NoRows:
@@ -306,17 +319,12 @@ class StreamedTable:
 
     def __init__(self, source: Any, how: Reading, client: Any, tell: Tell) -> None:
         self.how, self.client, self.tell = how, client, tell
-        self.passes = 0
+        self.passes = self.rows = self.unlabeled = 0
         self._kinds: dict[str, str] | None = None
         if client is None:
             self._opened = how.opened(source)
         else:
             self._parts = parts_of(source)
-
-    @property
-    def rows(self) -> int | None:
-        """Number of rows, if it is known before they are read."""
-        return None if self.client is not None else self._opened[0].rows
 
     def require_again(self, what: str) -> None:
         """Raise `InputError` if the table can be read once only."""
@@ -332,8 +340,9 @@ class StreamedTable:
         self.passes += 1
         nth = f", pass {self.passes}" if self.passes > 1 else ""
         found = one.over(self._opened, self.tell, nth) if self.client is None else self._on_dask(one)
-        if found is None:
-            raise self.how.no_rows()
+        if found is None or found.value is None:
+            raise self.how.no_rows(found is not None)
+        self.rows, self.unlabeled = found.rows, found.unlabeled
         return found
 
     def _on_dask(self, one: Pass) -> Found | None:
@@ -423,6 +432,21 @@ def _tree(found: list[Any], add: Callable[[Any, Any], Any]) -> Any:
         pairs = zip(found[::2], found[1::2], strict=False)
         found = [add(one, other) for one, other in pairs] + found[len(found) // 2 * 2 :]
     return found[0]
+
+
+def surveyed(how: Reading, source: Any, client: Any) -> Reading:
+    """Return how a source is read whose files of text are parts: what cells mean is decided by those of all parts."""
+    files = [part for part in parts_of(source) if isinstance(part, str | os.PathLike)]
+    if len(files) < 2:
+        return how
+    tasks = [of_dask()(how.surveys_of, pure=False)(part) for part in files]
+    surveys = computed(_tree(tasks, of_dask()(_sum_of_each, pure=False)), client)
+    return replace(how, wish=replace(how.wish, surveys=surveys))
+
+
+def _sum_of_each(one: Mapping[str, Survey], other: Mapping[str, Survey]) -> dict[str, Survey]:
+    """Return what the cells of each column of two parts are like."""
+    return {**one, **other, **{name: one[name] + other[name] for name in one.keys() & other.keys()}}
 
 
 def _first_of_each(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
@@ -737,8 +761,8 @@ def fit_stream[C](
     classes: Any = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, ColumnKind] | None = None,
-    missing: Mapping[str, Sequence[object]] | None = None,
-    unlabeled: str = "error",
+    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
+    unlabeled: str = "drop",
     reading: Mapping[str, Any] | None = None,
     client: Any = None,
     progress: Progress = None,
@@ -772,11 +796,11 @@ def fit_stream[C](
         Columns that are left out.
     kinds : mapping from column to {"number", "category", "text"}, or None
         What columns hold, "number", "category" or "text", whatever they look like.
-    missing : mapping from column to values, or None
-        By column, values that stand for "missing".
-    unlabeled : {"error", "drop"}
-        Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
-        or left out. Where some are, an α that is learned by leaving out rows is learned by a random sample.
+    missing : mapping from column to values, sequence of values, or None
+        By column, values that stand for "missing"; or those of all columns.
+    unlabeled : {"drop", "error"}
+        Whether rows without a label, which cannot teach in batches, are left out, which `notes_` say, or refused.
+        Where some are left out, an α that is learned by leaving out rows is learned by a random sample.
     reading : mapping of str or None
         How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
         the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
@@ -805,13 +829,16 @@ def fit_stream[C](
     """
     clf: Any = self
     with clf._rollback_on_error():
-        how = Reading(target, weight, classes, drop, kinds, missing, unlabeled, reading)
+        require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, reading=reading)
+        how = Reading(target, weight, classes, drop, unlabeled, wish_of(reading or {}, kinds, missing, target))
+        if client is not None:
+            how = surveyed(how, source, client)
         source, how, notes, reading = decided(source, how, client, clf._takes_text)
         clf.reading_ = dict(reading)
         with shown("fitting in batches", 0, progress) as tell:
             table = StreamedTable(source, how, client, tell)
             clf._learn_stream(table)
-        if weight is None and (lacking := (table.rows or 0) - round(clf.model_.label_counts.sum())) > 0:
-            notes.append(f"{counted(lacking, 'row')} of {table.rows} without a label left out")
+        if table.unlabeled:
+            notes.append(f"{counted(table.unlabeled, 'row')} of {table.rows} without a label left out")
         clf.notes_ = [*notes, *clf.notes_]
     return self

@@ -147,7 +147,9 @@ def _fit_command(context: typer.Context, model: str, engines: Mapping[str, str])
 
 def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[str, Path | None]:
     """Check the files to be written, against each other too."""
-    page = None if report is None else options.named_output(report, "--report", "report.html", inputs)
+    from bayesclf.report.document import writable
+
+    page = None if report is None else writable(report, "--report", inputs)
     return {"--report": page, "--json": output_file(json, "--json", [*inputs, *([page] if page else [])])}
 
 
@@ -282,11 +284,12 @@ def report(
 ) -> None:
     """Check a fitted model and write a report."""
     from bayesclf.report import write_classifier
+    from bayesclf.report.document import writable
     from bayesclf.storage import load
 
     if target is not None and table is None:
         raise InputError("--target names a column of the training table; give that too, with --table")
-    path = options.named_output(output, "--output", "report.html", [model, *([table] if table else [])])
+    path = writable(output, "--output", [model, *([table] if table else [])])
     classifier = load(model)
     X, y = None, None
     if table is not None:

@@ -68,6 +68,8 @@ def show(
     console.print(f"{counted(len(dataset.frame), 'row', thousands='')}{label}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target or None, kinds)
+    for column, why in dataset.left_out.items():
+        columns.loc[columns["column"] == column, ["kind", "summary", "note"]] = "left out", why, ""
     console.print(column_table(columns))
     show_sentences(console, "note", (note for note in columns["note"] if note not in dataset.notes))
 

@@ -28,16 +28,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers import GaussianNB, LogisticRegression
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
-from bayesclf.experiments.runner import (
-    Each,
-    Figure,
-    Record,
-    Unit,
-    in_order,
-    name_above,
-    option,
-    seed_of,
-)
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, in_order, labels_of_two, name_above, option, seed_of
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes
 from bayesclf.plots.style import Figure as Drawing
@@ -225,10 +216,9 @@ class GaussianClasses:
 
     def draw(self, rows: int, rng: np.random.Generator) -> tuple[Array, Integers]:
         """Draw rows (row, feature) and labels (row); the first two are of different classes."""
-        y = rng.integers(2, size=rows)
-        y[:2] = rng.permutation(2)
+        y = labels_of_two(rows, rng)
         noise = np.einsum("rij,rj->ri", np.linalg.cholesky(self.Sigma)[y], rng.standard_normal((rows, 2)))
-        return self.mu[y] + noise, y.astype(np.intp)
+        return self.mu[y] + noise, y
 
     def log_density(self, x: Array) -> Array:
         """Return log p(x, y), (..., outcome), for x (..., feature)."""

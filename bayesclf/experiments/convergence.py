@@ -12,8 +12,10 @@ many columns tell as much each, the smallest possible error is near 0, and few r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,8 +23,8 @@ from scipy.special import ndtr
 
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
-from bayesclf.experiments.ng_jordan import MODELS, Encoded, logistic, naive_bayes
-from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, last_crossing, option
+from bayesclf.experiments.ng_jordan import LEARNERS, MODELS, Encoded
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, labels_of_two, last_crossing, option
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables.columns import Rows
@@ -80,10 +82,8 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
         encoded = pair.draw(SIZES[-1], rng)
         for size in SIZES:
             rows = np.arange(size)
-            lines = {"nb": naive_bayes_line(naive_bayes(encoded, rows)[0])}
-            lines["lr"] = logistic_line(logistic(encoded, rows)[0])
-            for model, line in lines.items():
-                excess[size][model] += pair.error(*line) - pair.least_error
+            for model, line in LINES.items():
+                excess[size][model] += pair.error(*line(LEARNERS[model](encoded, rows)[0])) - pair.least_error
     about = {"setting": regime, "columns": columns, "block": first}
     return [{**about, "m": size} | {name: total / BLOCK for name, total in own.items()} for size, own in excess.items()]
 
@@ -117,11 +117,8 @@ def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return one panel per way of adding columns and model, with one curve per number of columns."""
     growth = table.assign(panel=table["setting"] + ", " + table["model"].map(MODELS), value_se=table["se"])
     caption = "Darker curves have more columns; bands are one standard error."
-    return Figure(
-        "Excess error against rows, by how columns are added",
-        caption,
-        partial(curves, growth, *("panel", "columns", "value"), labels=LABELS),
-    )
+    draw = partial(curves, growth, "panel", "columns", "value", labels=LABELS)
+    return Figure("Excess error against rows, by how columns are added", caption, draw)
 
 
 @dataclass(frozen=True)
@@ -143,11 +140,10 @@ class GaussianPair:
 
     def draw(self, rows: int, rng: np.random.Generator) -> Encoded:
         """Draw rows, as a problem; the first two are of different classes."""
-        y = rng.integers(2, size=rows)
-        y[:2] = rng.permutation(2)
+        y = labels_of_two(rows, rng)
         X = rng.standard_normal((rows, len(self.delta))) + (y[:, None] - 0.5) * self.delta
         names = tuple(f"x{j}" for j in range(len(self.delta)))
-        return Encoded("number", X, y.astype(np.intp), ("0", "1"), names)
+        return Encoded("number", X, y, ("0", "1"), names)
 
     def error(self, intercept: float, weight: Array) -> float:
         """Return the error of predicting the second class where intercept + weight·x > 0, exactly."""
@@ -179,6 +175,9 @@ def logistic_line(model: LogisticModel) -> Line:
     weight = np.zeros(len(model.design.number_names))
     weight[model.design.varying] = found["weight"][0, 0]
     return intercept, weight
+
+
+LINES: dict[str, Callable[[Any], Line]] = {"nb": naive_bayes_line, "lr": logistic_line}
 
 
 def growth_exponent(columns: pd.Series, rows: pd.Series) -> float:

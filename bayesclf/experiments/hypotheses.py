@@ -80,9 +80,7 @@ COLUMNS = ("example", "asked", "answer", "probability", "textbook")
 class Settings:
     """Options of the experiment."""
 
-    cases: int = option(
-        4000, f"Random cases of each kind of exercise 4, and draws of the Gibbs classifier, in steps of {BLOCK}."
-    )
+    cases: int = option(4000, f"Random cases of each kind of exercise 4, and draws of Gibbs, in steps of {BLOCK}.")
     seed: int = option(0, "Random seed.")
 
 
@@ -97,14 +95,11 @@ def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
     kinds = (VERSION_SPACE, NOISY, *SETUPS)
     records = each([("examples", 0), *((kind, first) for first in starts for kind in kinds)])
     own = {part: records[records["part"] == part] for part in (EXAMPLE, VERSION_SPACE, EXERCISE, NOISY)}
+    exercise = own[EXERCISE].groupby("kind", sort=False)
     parts = {
         EXAMPLE: own[EXAMPLE].drop(columns="part").dropna(axis="columns", how="all"),
         VERSION_SPACE: means(own[VERSION_SPACE].groupby("x"), "plus"),
-        EXERCISE: in_order(
-            _counted(own[EXERCISE].groupby("kind", sort=False), SHARES, COUNTS).rename(columns={"kind": "h3"}),
-            *(["h3"],),
-            h3=SETUPS,
-        ),
+        EXERCISE: in_order(_counted(exercise, SHARES, COUNTS).rename(columns={"kind": "h3"}), ["h3"], h3=SETUPS),
         NOISY: _counted(own[NOISY].groupby("noise"), MOVES, BEYOND),
     }
     return pd.concat([table.assign(part=part) for part, table in parts.items()], ignore_index=True)
@@ -214,13 +209,11 @@ def _noisy_prior(block: int, rng: np.random.Generator) -> list[Record]:
         for size, out in found.items():
             noisy = prior * np.exp(size * noise)
             other = FiniteSpace(names, SIGNS, noisy / noisy.sum(), table).update(likelihood)
-            weights = [np.exp(own.log_weights) for own in (space, other)]
-            distance = 0.5 * np.abs(weights[0] - weights[1]).sum()
+            out[index, 4] = 0.5 * np.abs(np.exp(space.log_weights) - np.exp(other.log_weights)).sum()
             for place, rule in enumerate(("map", "bayes-optimal")):
                 before, after = space.proba(rule, x)[:, 0], other.proba(rule, x)[:, 0]
                 out[index, place] = np.mean((before > 0.5) != (after > 0.5))
                 out[index, 2 + place] = np.abs(before - after).max()
-            out[index, 4] = distance
     return [
         {
             "part": NOISY,

@@ -34,7 +34,7 @@ from bayesclf.classifiers import MultinomialNB
 from bayesclf.engines import Exact
 from bayesclf.errors import InputError
 from bayesclf.evaluation import scores
-from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, option
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, named, option
 from bayesclf.posterior import averaging
 from bayesclf.tables.datasets import FOLDER_VARIABLE
 from bayesclf.wording import pair, percent
@@ -84,10 +84,7 @@ def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
     Where a collection was split several times, means and standard errors are over the splits, else over the test
     messages.
     """
-    chosen = settings.collections.split(",")
-    unknown = [name for name in chosen if name not in COLLECTIONS]
-    if unknown:
-        raise InputError(f"unknown collection {unknown[0]!r}; they are {', '.join(COLLECTIONS)}")
+    chosen = named("collection", settings.collections.split(","), COLLECTIONS)
     if settings.draws < 1 or settings.repeats < 1:
         raise InputError("there must be at least one draw and one repeat")
     if settings.documents and settings.documents < LEAST_SIZE:
@@ -182,12 +179,8 @@ def _some(documents: Messages, most: int, rng: np.random.Generator) -> Messages:
 
 def _fitted(settings: Settings, train: Messages, rng: np.random.Generator) -> MultinomialNB:
     """Return the classifier of some messages."""
-    classifier = MultinomialNB(
-        ALPHA,
-        class_prior="empirical",
-        inference=Exact(draws=settings.draws, chains=1),
-        random_state=int(rng.integers(2**31)),
-    )
+    engine, seed = Exact(draws=settings.draws, chains=1), int(rng.integers(2**31))
+    classifier = MultinomialNB(ALPHA, class_prior="empirical", inference=engine, random_state=seed)
     return classifier.fit(train.counts, np.asarray(train.groups)[train.y], classes=train.groups)
 
 

@@ -31,7 +31,7 @@ from bayesclf.engines import NUTS, Exact, Laplace, inference, laplace, nuts
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, last_crossing, option
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, last_crossing, named, option
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.class_prior import LearntClassPrior
@@ -334,19 +334,16 @@ class Encoded:
         return len(self.y)
 
 
-def named(words: str) -> list[str]:
+def problems(words: str) -> list[str]:
     """Return the problems of a comma-separated list, all where it is empty, if all of them are known."""
     names = [name.strip() for name in words.split(",")] if words.strip() else list(PROBLEMS)
-    unknown = [name for name in names if name not in PROBLEMS]
-    if unknown:
-        raise InputError(f"unknown problem {unknown[0]!r}; they are {', '.join(PROBLEMS)}")
-    return names
+    return named("problem", names, PROBLEMS)
 
 
 def at_hand(words: str) -> list[str]:
     """Return the problems of a comma-separated list whose tables can be loaded, or raise where there is none."""
     names, reasons = [], []
-    for name in named(words):
+    for name in problems(words):
         try:
             if name in NOT_SHIPPED:
                 load(name)
@@ -360,7 +357,7 @@ def at_hand(words: str) -> list[str]:
 
 def left_out(words: str, answered: Collection[str]) -> tuple[str, ...]:
     """Say which problems of a comma-separated list were left out, if any; `answered` are those that were not."""
-    names = [name for name in named(words) if name not in set(answered)]
+    names = [name for name in problems(words) if name not in set(answered)]
     remedy = "put them into a folder that BAYESCLF_DATA names, or connect to openml.org"
     return (f"Left out, because the tables do not ship with bayesclf: {joined(names)}; {remedy}.",) * bool(names)
 
@@ -368,7 +365,7 @@ def left_out(words: str, answered: Collection[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=4)
 def load(name: str) -> Encoded:
     """Return the rows of a problem, or raise `InputError` if its data set is not available."""
-    problem = PROBLEMS[named(name)[0]]
+    problem = PROBLEMS[problems(name)[0]]
     try:
         table = datasets.load(problem.dataset)
     except InputError as reason:

@@ -25,7 +25,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pandas as pd
 
-from bayesclf.arrays import Array
+from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Constraint, FileName, Instance, OrNone, constraint_like, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning, Stopped
@@ -139,10 +139,17 @@ def option(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
+def named(what: str, names: Sequence[Any], known: Iterable[str]) -> list[str]:
+    """Return names if all of them are known."""
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            raise InputError(f"unknown {what} {name!r}; they are {', '.join(known)}")
+    return list(names)
+
+
 def find(name: str) -> Experiment:
     """Return an experiment by its name."""
-    if not isinstance(name, str) or name not in EXPERIMENTS:
-        raise InputError(f"unknown experiment {name!r}; they are {', '.join(EXPERIMENTS)}")
+    named("experiment", [name], EXPERIMENTS)
     return cast(Experiment, import_module(f"bayesclf.experiments.{name.replace('-', '_')}"))
 
 
@@ -216,13 +223,7 @@ def run(
 
 
 def _done(
-    name: str,
-    settings: Any,
-    folder: Path,
-    jobs: int,
-    made: dict[str, str],
-    progress: Progress,
-    units: Sequence[Unit],
+    name: str, settings: Any, folder: Path, jobs: int, made: dict[str, str], progress: Progress, units: Sequence[Unit]
 ) -> pd.DataFrame:
     """Do those units of an experiment that are not stored yet, and return the records of all."""
     units = list(dict.fromkeys(units))
@@ -343,6 +344,13 @@ def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command:
     text = tree.html(tree.Report(name_of(experiment), question, sections, document.made(command, *options)))
     write_text(path, text)
     return path
+
+
+def labels_of_two(rows: int, rng: np.random.Generator) -> Integers:
+    """Draw the labels of two classes that are equally probable; the first two differ."""
+    y = rng.integers(2, size=rows).astype(np.intp)
+    y[:2] = rng.permutation(2)
+    return y
 
 
 def means(groups: Any, *metrics: str) -> pd.DataFrame:

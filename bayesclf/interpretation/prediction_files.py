@@ -29,8 +29,9 @@ from bayesclf.interpretation.predictions import Columns, Decision, Extras, predi
 from bayesclf.progress import Progress, shown
 from bayesclf.storage import container, fingerprint
 from bayesclf.tables.columns import Column, ColumnKind, kinds_of, numbers, unseen_cells
+from bayesclf.tables.options import wish_of
 from bayesclf.tables.reading import open_stream, require_elsewhere
-from bayesclf.tables.streams import Stream, batch_rows
+from bayesclf.tables.streams import Stream, Wanted, batch_rows
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ def predict_stream(
     interval: float | None = None,
     sets: float | None = None,
     uncertainty: bool = False,
-    missing: Mapping[str, Sequence[object]] | None = None,
+    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     keep: Sequence[str] = (),
     reading: Mapping[str, Any] | None = None,
     resume: bool = False,
@@ -268,8 +269,8 @@ def predict_stream(
         As in `predict`; the rule ``"gibbs"`` draws the hypothesis of a row by its number, whatever the batches.
     interval, sets, uncertainty
         As in `predict_frame`; by default none is added to labels and probabilities.
-    missing : mapping from column to values, or None
-        By column, values that stand for "missing".
+    missing : mapping from column to values, sequence of values, or None
+        By column, values that stand for "missing"; or those of all columns. Those of the fit stay so.
     keep : sequence of str
         Columns of the table that are written before the predictions. Columns that the model does not need are, too, if
         their names say that they name rows: "id", "uuid", "patient_id", "PassengerId".
@@ -293,7 +294,6 @@ def predict_stream(
         For each column with levels that the training rows lack, or numbers far outside their range, once.
     """
     check_is_fitted(classifier, "classes_")
-    require(OrNone(Instance(Mapping, "a mapping from columns")), missing=missing)
     require(OrNone(Instance(Mapping, "a mapping")), reading=reading)
     decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
     require(Several("columns, such as ['name']"), keep=keep)
@@ -308,7 +308,7 @@ def write_predictions(
     decision: Decision,
     extras: Extras,
     *,
-    missing: Mapping[str, Sequence[object]] | None = None,
+    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     keep: Sequence[str] = (),
     resume: bool = False,
     progress: Progress = None,
@@ -329,7 +329,7 @@ def write_predictions(
     decision, extras
         As in `prediction_columns`.
     missing
-        By column, values that stand for "missing".
+        By column, values that stand for "missing"; or those of all columns.
     keep
         Columns that are written before the predictions, besides those that name rows.
     resume
@@ -362,8 +362,8 @@ def write_predictions(
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
         kinds |= {name: "text" for name in keep if name not in needed}
     read = dict.fromkeys([*keep, *needed])
-    how = as_read(classifier, {**(reading or {}), **({"missing": missing} if missing else {})})
-    stream = open_stream(source, kinds, how.pop("missing"), list(read), reading=how, row_names=True)
+    how = as_read(classifier, {**(reading or {}), "missing": wish_of(reading or {}, missing=missing).missing})
+    stream = open_stream(source, wish_of(how, kinds), Wanted(read, row_names=True))
     kept = [*(name for name in stream.names if name not in read), *dict.fromkeys(keep)]
     answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn, kept)
     if folder:

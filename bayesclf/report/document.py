@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 from bayesclf.errors import InputError
 from bayesclf.files import output_file
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,12 +57,20 @@ def versions() -> list[tuple[str, str]]:
     return [("Python", platform.python_version()), ("Packages", packages)]
 
 
-def writable(path: str | os.PathLike[str]) -> Path:
-    """Check a path before any figure is drawn."""
+ENDINGS = (".html", ".htm", ".md", ".json")
+"""Endings of reports, which say the form."""
+
+
+def writable(path: str | os.PathLike[str], option: str = "the report", inputs: Sequence[str] = ()) -> Path:
+    """Check a path, which the user named so, before any work; it must not be one of the inputs."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a report needs the name of a file, such as 'report.html', not {path!r}")
-    target = output_file(os.fspath(path), "the report")
-    assert target is not None  # as a name is given
+    target = output_file(os.fspath(path), option, inputs)
+    if target is None or target.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"{option} {os.fspath(path)} must end in {listed(ENDINGS, last=' or ')}, which says the form; choose "
+            "such a name"
+        )
     return target
 
 

@@ -459,11 +459,14 @@ def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) ->
     missing = frame[target].isna()
     if missing.all():
         raise InputError(f"{name}: the label column {target!r} has no value in any row; fill in labels")
-    if unlabeled == "use" or not missing.any():
+    if unlabeled == "use":
         return frame, ()
     from bayesclf.tables.columns import some_rows
+    from bayesclf.tables.levels import whole_labels
     from bayesclf.tables.options import option
 
+    if not missing.any():
+        return frame.assign(**{target: whole_labels(frame[target])}), ()
     rows = flagged_rows(missing)
     if unlabeled == "error":
         raise InputError(
@@ -472,9 +475,7 @@ def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) ->
         )
     some = f"{counted(int(missing.sum()), 'row', thousands='')} of {len(frame)} without a label left out ({rows})"
     labeled = some_rows(frame, ~missing.to_numpy())
-    if labeled[target].dtype.kind == "f" and (labeled[target] % 1 == 0).all():  # as missing ones made floats of them
-        labeled[target] = labeled[target].astype("int64")
-    return labeled, (some,)
+    return labeled.assign(**{target: whole_labels(labeled[target])}), (some,)
 
 
 def _of_sklearn(name: str) -> pd.DataFrame:

@@ -51,6 +51,12 @@ COMMENTS = ("#", "%")
 """What comments begin with."""
 
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+WORD = re.compile(r'"(?:[^"]|"")*"|\S+')
+"""A cell where blanks are between cells: a word, or several in quotes."""
+
+LAST_LINE = re.compile(r"(grand )?totals?|sum|sums|summe|gesamt|somme|mean|average", re.IGNORECASE)
+"""First cells of lines below a table that are about all rows."""
+
 LONE_RETURN = re.compile(r"\r(?!\n)")
 COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+%?")
 DECLARED = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.*)", re.IGNORECASE)
@@ -118,7 +124,7 @@ class Found:
             return left_out
         if self.quoted:
             line = _without_quotes(line)
-        return "\t".join(line.split()) + "\n" if self.separator == " " else line
+        return "\t".join(WORD.findall(line)) + "\n" if self.separator == " " else line
 
     def records(self, text: Iterable[str], strict: bool = False) -> Any:
         """Return a csv reader of lines."""
@@ -330,11 +336,15 @@ def cells_of_any_length() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def check_rows(found: Found, text: str, path: Path) -> None:
-    """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
+def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
+    """Return a sentence where the last row is about all of them.
+
+    Raise for rows with other numbers of cells than the header has, and for quotes that do not match.
+    """
     reader = found.records(found.rows(io.StringIO(text, newline="")), strict=True)
     row, line, alone = 0, 1, len(found.names) == 1  # a blank line is a missing cell of a column that is alone
     wrong: tuple[int, int, int] | None = None
+    start, begins = "", 0
     try:
         with cells_of_any_length():
             for cells in reader:
@@ -343,6 +353,8 @@ def check_rows(found: Found, text: str, path: Path) -> None:
                     break
                 if cells and len(cells) != len(found.names):
                     wrong = row, line, len(cells)
+                if cells:
+                    start, begins = cells[0].strip(), line
                 line = reader.line_num + 1
     except csv.Error:
         raise InputError(
@@ -359,11 +371,15 @@ def check_rows(found: Found, text: str, path: Path) -> None:
             f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
             f"{len(found.names)}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
         )
+    if not LAST_LINE.fullmatch(start):
+        return ()
+    remedy = f"{option('skip_rows', [begins])} leaves it out"
+    return (f"the last row (line {begins}) begins with {start!r}, like a line about all rows; {remedy}",)
 
 
 def _width(lines: Sequence[str], separator: str) -> int:
     """Return the number of cells that each row has; 1 where they differ, one cell more in each row aside."""
-    rows = [line.split() for line in lines] if separator == " " else _cells(lines, separator)
+    rows = [WORD.findall(line) for line in lines] if separator == " " else _cells(lines, separator)
     widths = [len(row) for row in rows]
     if len(rows) < 2:
         return widths[0] if widths else 1
@@ -386,9 +402,9 @@ def _separator(lines: Sequence[str], default: str) -> str:
         return max(others, key=lambda sign: widths[sign])
     if any(default in line for line in lines):
         return default  # rows of several lengths, about which the reader has a sentence
-    cells = [cell for line in lines[1:] for cell in line.split()]
-    numbers = sum(bool(PLAIN.fullmatch(cell)) for cell in cells) > len(cells) / 3
-    return " " if widths[" "] > 2 and numbers and not any('"' in line for line in lines) else default
+    cells = [cell for line in lines[1:] for cell in WORD.findall(line)]
+    told = sum(bool(PLAIN.fullmatch(cell)) or cell[0] == '"' for cell in cells) > len(cells) / 3
+    return " " if widths[" "] > 2 and told else default
 
 
 def _looks_like_rows(top: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
@@ -527,7 +543,8 @@ def text_stream(
 ) -> Stream:
     """Return the stream of files of text, after a first pass that finds what the cells of each column mean.
 
-    The bytes of one file may be given as `data`: they are checked row by row, and the first pass keeps the rows.
+    The bytes of one file may be given as `data`: they are checked row by row, and the first pass keeps the rows. Where
+    the wish says what the cells of all files are like, that decides, and no other first pass is made.
     """
     import pyarrow as pa
 
@@ -537,16 +554,22 @@ def text_stream(
     names = names_of({path: _kept(found, wish) for path, found in layouts.items()}, wanted)
     own = wanted.of(names)
     surveys = {name: Survey(wish.codes(name), wish.as_written(name)) for name in own}
-    rows = dict.fromkeys(paths, 0)
+    rows: dict[Path, int | None] = dict.fromkeys(paths)
     held: list[pa.RecordBatch] = []
-    for path in paths:
-        for batch in _batches(path, layouts[path], own or names[:1], data):
-            rows[path] += batch.num_rows
-            held += [] if data is None else [batch]
-            for name, survey in surveys.items():
-                survey.add(batch.column(name))
-    if not sum(rows.values()):
+    if data is not None or not wish.surveys.keys() >= {*own}:
+        for path in paths:
+            found = []
+            for batch in _batches(path, layouts[path], own or names[:1], data):
+                found.append(batch.num_rows)
+                held += [] if data is None else [batch]
+                for name, survey in surveys.items():
+                    survey.add(batch.column(name))
+            rows[path] = sum(found)
+    known = list(rows.values())
+    total = None if None in known else sum(filter(None, known))
+    if total == 0:
         raise NoRows(f"{where} has no rows below its column names; add at least one")
+    surveys |= {name: wish.surveys[name] for name in own if name in wish.surveys}
     written_as = dict.fromkeys(wanted.of_rows(own), "text")
     decimal, meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
     numbers = {name: meaning for name, meaning in meanings.items() if meaning.held in ("whole", "number")}
@@ -567,7 +590,7 @@ def text_stream(
 
     of_words = frozenset(name for name, meaning in meanings.items() if meaning.held == "words")
     return Stream(
-        *(where, names, sum(rows.values()), read),
+        *(where, names, total, read),
         from_file=True,
         kinds=cast("Any", first.kinds),
         written=of_words,
@@ -575,6 +598,7 @@ def text_stream(
         notes=_notes_of(first, meanings, wish),
         emptied={name for name, survey in surveys.items() if survey.emptied},
         reading={**wish.remembered(), "decimal": decimal, "signs": signs},
+        surveys=surveys,
     )
 
 
@@ -586,7 +610,7 @@ def _kept(found: Found, wish: Wish) -> list[str]:
 def _settled(surveys: Mapping[str, Survey], layout: Found, wish: Wish) -> tuple[str | None, dict[str, Meaning]]:
     """Return the decimal mark, if it is known, and what cells mean; commas in one column speak for the others."""
     decimal = wish.decimal
-    marks = [survey.marks() for survey in surveys.values()]
+    marks = [survey.marks() for survey in (wish.surveys or surveys).values()]
     if decimal is None and not any({".", ","} & own for own in marks):
         decimal = wish.usual_decimal
     if decimal is None and not any("." in own for own in marks):
@@ -631,9 +655,7 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
         said = "the blanks before cells in quotes are left out"
         found = replace(found, spaced=True, plain=False, notes=(*found.notes, said))
     require_names(found.names, path)
-    if data is not None:
-        check_rows(found, text, path)
-    return found
+    return found if data is None else replace(found, notes=(*found.notes, *check_rows(found, text, path)))
 
 
 def default_separator(path: Path) -> str:

@@ -35,6 +35,14 @@ def canonical(value: Hashable) -> str | None:
     return str(value) if isinstance(value, int | float) else None
 
 
+def whole_labels(y: pd.Series) -> pd.Series:
+    """Return labels of a file that are whole numbers as such, as gaps in other rows have made floats of them."""
+    y = y.infer_objects()
+    if y.dtype.kind == "f" and (y % 1 == 0).all() and (y.abs() < EXACT).all():
+        return y.astype("int64")
+    return y
+
+
 def word(value: Any) -> str:
     """Return what stands for a cell in a column of words: a number is written as `canonical` does, a word as it is."""
     plain = value.item() if isinstance(value, np.generic) else value

@@ -50,6 +50,8 @@ class Wish:
         Columns that the user has named otherwise, such as the target.
     target
         The column of labels, if it is known.
+    surveys
+        By column, what the cells of all files are like, where only some of them are read here.
     """
 
     encoding: str | None = None
@@ -67,6 +69,7 @@ class Wish:
     kinds: Mapping[str, Any] = field(default_factory=dict)
     known: tuple[str, ...] = ()
     target: str | None = None
+    surveys: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
@@ -112,7 +115,7 @@ class Wish:
         return self if self.target is None else replace(self, target=label_among(columns, self.target))
 
 
-OPTIONS = tuple(own.name for own in fields(Wish) if own.name not in ("kinds", "known", "target"))
+OPTIONS = tuple(own.name for own in fields(Wish) if own.name not in ("kinds", "known", "target", "surveys"))
 """What the user may say about how files are read."""
 
 

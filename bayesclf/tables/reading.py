@@ -350,16 +350,7 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 @named_for("stream")
-def open_stream(
-    source: Any,
-    kinds: Mapping[str, ColumnKind] | None = None,
-    missing: Mapping[str, Sequence[object]] | None = None,
-    needed: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    reading: Mapping[str, Any] | None = None,
-    target: str | None = None,
-    row_names: bool = False,
-) -> Stream:
+def open_stream(source: Any, wish: Wish | None = None, wanted: Wanted = ALL) -> Stream:
     """Return a table as a stream.
 
     Parameters
@@ -368,47 +359,37 @@ def open_stream(
         A file that `read_table` takes; a folder of Parquet or text files (also gzipped), or a glob; a pyarrow data set,
         table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that offers Arrow's stream
         interface; a DataFrame; an iterable of tables; or a function without arguments that returns one.
-    kinds
-        What columns hold, "number", "category" or "text", whatever they look like.
-    missing
-        By column, values that stand for "missing".
-    needed
-        Columns that a model needs, or that are kept; all where there are none.
-    drop
-        Columns that are left out; parts of the stream may differ in them, and in those that are not needed.
-    reading
-        How files of text are read, by names of `bayesclf.tables.options.OPTIONS`.
-    target
-        The column of labels, if there is one.
-    row_names
-        Whether columns are read too whose names say that they name rows, such as "id"; they come first, as written.
+    wish
+        What the user says about the table and its columns.
+    wanted
+        The columns that matter, in their order; parts of the stream may differ in others.
 
     Raises
     ------
     InputError
         If it is not one of these, or cannot be read.
     """
-    wish = wish_of(reading or {}, kinds, missing, target, (*needed, *drop))
+    wish = replace(wish or Wish(), known=(*wanted.needed, *wanted.drop))
     try:
-        wanted = Wanted(frozenset(needed), frozenset(drop), row_names)
         found = _opened(source, wish, wanted)
     except Exception as error:
         if not is_of_source(error):
             raise
         raise InputError(f"the source cannot be read ({one_line(error)}); look at what it reads") from error
-    lacking = [name for name in needed if name not in found.names]
+    lacking = [name for name in wanted.needed if name not in found.names]
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)
         remedy = "add it, empty where unknown"
         if separator := wish.separator:
             remedy += f", or give another separator than {option('separator', separator)}"
         raise InputError(f"{found.where} lacks column {some}, which is needed; {remedy}")
+    target = wish.among(found.names).target
     if wish.classes and target in found.names and found is not source:
         found = changed(found, str(target), lambda y: cut(y, wish.classes))
-    for name in drop:
+    for name in wanted.drop:
         require_column(name, found.names, found.where)
     found = wished(found, wish)
-    return found.select([*wanted.of_rows(found.names), *(needed or wanted.of(found.names))])
+    return found.select([*wanted.of_rows(found.names), *(wanted.needed or wanted.of(found.names))])
 
 
 def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:

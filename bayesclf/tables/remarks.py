@@ -118,6 +118,9 @@ def require_classes(y: pd.Series[Any]) -> None:
 CODE = re.compile(r"-1|-9+|99+")
 """Numbers that stand for "missing" in many tables, besides 0."""
 
+CODES_OF_ANSWERS = (9.0, 8.0, 7.0, 99.0, 98.0, 97.0, 88.0, 77.0, 999.0, 998.0, 997.0, 888.0, 777.0)
+"""Numbers that stand for answers such as "refused" in tables of surveys, often several in a column."""
+
 MIN_SPIKE, MAX_SHARE, MAX_ZEROS = 3, 0.97, 0.5
 """The fewest cells at the spike, and the largest share of them; 0 in most cells is the usual case, not a gap."""
 
@@ -144,18 +147,20 @@ that mean has it once in 10¹³ cells."""
 
 @dataclass(frozen=True)
 class Spike:
-    """A value that probably stands for "missing"."""
+    """A value that probably stands for "missing", as values of `more` do."""
 
     value: float
     cells: int
     nearest: float
+    more: tuple[float, ...] = ()
 
     def sentence(self, name: object) -> str:
         """Say what was found, where, and what to do."""
+        values = [f"{value:.15g}" for value in (self.value, *self.more)]
         return (
-            f"column {name!r} is {self.value:.15g} in {counted(self.cells, 'cell')}, far from the nearest other value "
-            f"({self.nearest:g}); if that means missing, read the table with "
-            f"{option('missing', {name: [int(self.value)]})}"
+            f"column {name!r} is {listed(values, last=' or ')} in {counted(self.cells, 'cell')}, far from the nearest "
+            f"other value ({self.nearest:g}); if that means missing, read the table with "
+            f"{option('missing', {name: [int(value) for value in (self.value, *self.more)]})}"
         )
 
 
@@ -166,7 +171,7 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     negative). At least `MIN_SPIKE` cells have it, at most a share of `MAX_SHARE` or `MAX_ZEROS`, and `MIN_RATIO` times
     as many as the nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard
     deviations of the others. Zeros among whole numbers must not look like zeros of a count. Among few different values,
-    such as answers from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away.
+    such as answers from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away, or several such codes.
 
     Examples
     --------
@@ -183,8 +188,22 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     if len(cells) < MIN_OTHERS + MIN_SPIKE:
         return None
     low, high = float(cells.min()), float(cells.max())
+    if answers := _answers(cells):
+        return answers
     found = _isolated(cells, low) if low == 0 or (low < 0 and CODE.fullmatch(f"{low:.15g}")) else None
     return found or (_isolated(cells, high) if high > 0 and CODE.fullmatch(f"{high:.15g}") else None)
+
+
+def _answers(cells: Array) -> Spike | None:
+    """Return the codes above few different values, if they are those of answers and far from the others."""
+    values, counts = np.unique(cells, return_counts=True)
+    size = next((place for place, value in enumerate(values[::-1]) if value not in CODES_OF_ANSWERS), 0)
+    codes, others, coded = values[len(values) - size :], values[: len(values) - size], int(counts[-size:].sum())
+    if not size or len(others) > 2 * MIN_DISTINCT or coded < MIN_SPIKE or len(cells) - coded < MIN_OTHERS:
+        return None
+    nearest = float(others[-1])
+    far = 0 < MIN_RANGES * np.ptp(others) < codes[0] - nearest
+    return Spike(float(codes[0]), coded, nearest, tuple(codes[1:].tolist())) if far else None
 
 
 def _isolated(cells: Array, value: float) -> Spike | None:
@@ -276,13 +295,20 @@ MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([ T]\d.*)?"
     rf"|{MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}[- ]{MONTH}[- ](\d{{2}}|\d{{4}})"
-    r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])",
+    rf"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|{MONTH}[- ]\d{{4}}|\d{{4}}-\d{{2}}",
     re.IGNORECASE,
 )
-FROM_DATES = "derive numbers from dates, such as the year"
+TIME = re.compile(
+    r"\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?|\d{1,3} ?(h|m|min) ?\d{1,2}( ?(m|min|s|sec))?", re.IGNORECASE
+)
+MOMENTS = {
+    "holds dates": (DATE, "derive numbers from dates, such as the year"),
+    "holds times": (TIME, "derive numbers from times, such as the hour"),
+}
+"""What columns of dates and of times hold, the form of each value, and what to do with them."""
 
-MANY_DATES = 20
-"""A column with at least so many values, all of this form, holds dates."""
+MANY_MOMENTS, SOME_MOMENTS = 20, 5
+"""A column with at least so many values, all of one form, holds dates or times; or there is a note that it may."""
 
 
 def useless(
@@ -332,7 +358,7 @@ def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
         keep = set(names).difference(found)
     if found:
         whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
-        derive = f"; {FROM_DATES}" if "holds dates" in found.values() else ""
+        derive = "".join(f"; {advice}" for why, (_, advice) in MOMENTS.items() if why in found.values())
         said.append(f"{whys}; {leaving_out([*found])} leaves {'it' if len(found) == 1 else 'them'} out{derive}")
     for name in names:
         if name in found or (style := numbers_as_words(whole[name])) is None or style.decimal != ".":
@@ -371,18 +397,19 @@ def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
         return ""
     if len(values) == 1:  # whether a cell is missing may say something
         return "" if column.isna().any() else "has one value only"
-    if holds_dates(column):
-        return "holds dates"
+    if moments := holds_moments(column):
+        return moments
     text = not isinstance(column.dtype, pd.CategoricalDtype) and column_kind(column) == "text"
     return "" if text else names_rows(column)
 
 
-def holds_dates(column: pd.Series[Any]) -> bool:
-    """Return whether a column has many values, all of which are written as dates."""
+def holds_moments(column: pd.Series[Any], least: int = MANY_MOMENTS) -> str:
+    """Return which of `MOMENTS` a column holds, if it has many values that are all written so."""
     values = pd.unique(column.dropna())
-    if len(values) < MANY_DATES or pd.api.types.is_float_dtype(column.dtype):
-        return False
-    return all(DATE.fullmatch(str(value)) for value in values)
+    if len(values) < least or pd.api.types.is_float_dtype(column.dtype):
+        return ""
+    words = list(map(str, values))
+    return next((what for what, (form, _) in MOMENTS.items() if all(map(form.fullmatch, words))), "")
 
 
 def names_rows(column: pd.Series[Any]) -> str:
@@ -480,7 +507,7 @@ def decided(
     for name, why in found.items():
         values = f"{frame[name].nunique()}{'' if every_row else ' or more'}"
         words = f" as {values} categories" if kind_of(frame[name]) == "category" else ""
-        derived = f"{words}; {FROM_DATES}" if why == "holds dates" else ""
+        derived = f"{words}; {MOMENTS[why][1]}" if why in MOMENTS else ""
         alone = "; a text model fits it alone" if why == "holds free text" else ""
         notes.append(f"column {name!r} {why} and is left out ({option('keep', [name])} keeps it{derived}{alone})")
     rest = [name for name in map(str, frame.columns) if name != target and name not in found]
@@ -591,8 +618,9 @@ def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
         found = spike(column)
         return found.sentence(name) if found else ""
     levels = Counter(column.dropna().tolist())
-    if holds_dates(column):
-        return f"column {name!r} holds dates and is read as {len(levels)} categories, one for each date; {FROM_DATES}"
+    if what := holds_moments(column, SOME_MOMENTS):
+        each = f"{len(levels)} categories, one for each {what.removeprefix('holds ').removesuffix('s')}"
+        return f"column {name!r} {what} and is read as {each}; {MOMENTS[what][1]}"
     declared |= isinstance(column.dtype, pd.CategoricalDtype)
     if not declared and (almost := _almost_numbers(name, column, levels)):
         return almost

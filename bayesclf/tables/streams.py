@@ -21,6 +21,8 @@ from bayesclf.wording import LISTED_NAMES, listed, one_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bayesclf.tables.writing import Survey
+
 BATCH_ROWS, BATCH_CELLS = 2**18, 2**24
 """The most rows of a batch, and the most cells, of which a wide table has fewer rows."""
 
@@ -78,7 +80,10 @@ def reader(parts: Callable[[], Iterable[Part]]) -> Callable[..., Iterator[tuple[
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns of a stream that matter: those that a model needs and that name the rows, or all but dropped ones."""
+    """The columns of a stream that matter: those that a model needs, or all but dropped ones.
+
+    With `row_names` those are read too whose names say that they name rows, such as "id"; they come first, as written.
+    """
 
     needed: Collection[str] = ()
     drop: Collection[str] = ()
@@ -250,6 +255,8 @@ class Stream:
         By column, the sign of its numbers, where they are words in the source.
     reading
         How further files are to be read, as options of `bayesclf.datasets.read`.
+    surveys
+        Of files of text, what the cells of each column are like.
     """
 
     where: str
@@ -267,6 +274,7 @@ class Stream:
     emptied: set[str] = field(default_factory=set)
     signs: dict[str, str] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
+    surveys: Mapping[str, Survey] = field(default_factory=dict)
 
     def select(self, names: Sequence[str]) -> Stream:
         """Return the stream of some of its columns; the others are not read."""

@@ -31,6 +31,9 @@ _SIGNED = re.compile(
 _BRACKETS = re.compile(rf"^([{MONEY}]?)\(([^-+−()]+)\)(%?)$")
 """A negative number as accountants write it, such as (210.99)."""
 
+_TRAILING = re.compile(rf"^([{MONEY}]?[0-9.,\s'’]*[0-9][.,][0-9][0-9])\s?[-−]$")
+"""A negative number as some business software writes it, such as 210.99-; not "2-", a mark of a school."""
+
 _BLANKS = re.compile(r"^[1-9]\d{0,2}([\s'’]\d{3})+(?=[.,]|$)")
 """Thousands set apart by blanks."""
 
@@ -43,7 +46,7 @@ _FORMS = {
 ONE_WAY = "write all of them one way"
 """What to do about numbers that are written in several ways."""
 
-PAIR = r"^\d{2,3} ?/ ?\d{2,3}$"
+PAIR = r"^\d{1,3} ?/ ?\d{1,3}$"
 """Two numbers in one cell, such as a blood pressure of 120/80."""
 
 type Held = Literal["nothing", "whole", "number", "words"]
@@ -67,8 +70,8 @@ def written(word: str) -> Written | None:
     [('$', '.', ',.'), ('%', '.', '.'), ('kg', '.,', ''), ('', '.,', ','), ('', ',', '(,.')]
     >>> written("rain")
     """
-    opened = _BRACKETS.sub(r"-\1\2\3", word)
-    marks = "(" * (opened != word)
+    opened = _opened(word)
+    marks = ("(" if word.endswith(")") else "-") * (opened != word)
     if PLAIN.fullmatch(opened):
         bare = opened.lstrip("+-")
         point = "." * (not bare.isdecimal())
@@ -82,6 +85,11 @@ def written(word: str) -> Written | None:
     if not decimal or (found["power"] and {*marks} & {",", " "}):
         return None
     return Written(found["before"] or found["after"] or "", decimal, marks)
+
+
+def _opened(word: str) -> str:
+    """Return a number with the minus sign in front."""
+    return _TRAILING.sub(r"-\1", _BRACKETS.sub(r"-\1\2\3", word))
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,7 @@ class Style:
 
     def number(self, word: str) -> float:
         """Return the number of a word that `written` knows."""
-        opened = _BRACKETS.sub(r"-\1\2\3", word)
+        opened = _opened(word)
         if PLAIN.fullmatch(opened) and self.decimal == ".":
             return float(opened)
         found: Any = _SIGNED.fullmatch(opened)
@@ -110,8 +118,9 @@ class Style:
     def __str__(self) -> str:
         parts = [f"without {self.sign!r}"] if self.sign else []
         parts += ["with a decimal comma"] if self.decimal == "," else []
-        parts += ["without the marks between thousands"] if self.marks.strip("(") else []
+        parts += ["without the marks between thousands"] if self.marks.strip("(-") else []
         parts += ["those in parentheses as negative ones"] if "(" in self.marks else []
+        parts += ["those that end in a minus sign as negative ones"] if "-" in self.marks else []
         return listed(parts, last=" and ")
 
 
@@ -252,6 +261,28 @@ class Survey:
             self.one_length |= {pc.min(lengths).as_py(), pc.max(lengths).as_py()}
         if not self.padded:
             self.padded = bool(pc.any(pc.and_(pc.starts_with(cells, "0"), pc.greater(lengths, 1))).as_py())
+
+    def __add__(self, other: Survey) -> Survey:
+        """Return what the cells of two parts of a column are like."""
+        of_words = [one.pairs for one in (self, other) if one.words]
+        return Survey(
+            self.missing,
+            self.as_written,
+            whole=self.whole and other.whole,
+            plain=self.plain and other.plain,
+            words=bool(of_words),
+            padded=self.padded or other.padded,
+            one_length=self.one_length | other.one_length,
+            cells=self.cells + other.cells,
+            gaps=self.gaps + other.gaps,
+            blanks=self.blanks + other.blanks,
+            stripped=self.stripped + other.stripped,
+            codes=self.codes + other.codes,
+            signs=self.signs + other.signs,
+            forms=self.forms | other.forms,
+            pairs=bool(of_words) and all(of_words),
+            emptied=self.emptied or other.emptied,
+        )
 
     def marks(self) -> set[str]:
         """Return what is a decimal mark without doubt, "." or ",", or what may be, ".?" or ",?"; of numbers only."""

@@ -76,7 +76,10 @@ def test_a_given_posterior_is_saved(fitted, table, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(table[0]), given.predict_proba(table[0]))
 
 
-@pytest.mark.parametrize("clf", [bc.NaiveBayes(random_state=1), bc.LogisticRegression(random_state=1)])
+@pytest.mark.parametrize(
+    "clf",
+    [bc.NaiveBayes(random_state=1), bc.LogisticRegression(inference=Laplace(draws=100, limit=5.0), random_state=1)],
+)
 def test_notes_on_the_draws_of_the_fit_are_left_out(clf, table, tmp_path):
     clf.fit(*table).save(tmp_path / "fitted.nc")
     words = ("their evidence counts", "evidence of the columns counts", "(Laplace)", "learned from the rows")

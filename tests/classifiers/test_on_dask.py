@@ -109,6 +109,27 @@ def test_parts_may_lack_rows_or_all_cells_of_a_column(table, tmp_path, monkeypat
     assert parts_of(["0.parquet"]) == [str(tmp_path / "0.parquet")]
 
 
+def test_what_is_decided_about_columns_holds_for_all_parts(table, tmp_path):
+    """A part whose cells are "1,137" does not tell its decimal mark, and one without codes or words has numbers."""
+    rng = np.random.default_rng(0)
+    sure = pd.DataFrame({"price": [f"{x:.2f}".replace(".", ",") for x in rng.uniform(1, 9, 40)], "code": "1", "y": "a"})
+    unsure = pd.DataFrame(
+        {"price": [f"{x:.3f}".replace(".", ",") for x in rng.uniform(1, 9, 40)], "code": "x", "y": "b"}
+    )
+    unsure.loc[3, "y"] = None
+    for number, part in enumerate((unsure, sure, sure.assign(y=None))):
+        part.to_csv(tmp_path / f"{number}.csv", sep=";", index=False)
+    clf = bc.NaiveBayes(inference="map")
+    alone, on_dask = (clone(clf).fit_stream(tmp_path, "y", client=client) for client in (None, Within()))
+    X = pd.DataFrame({"price": [1.137, 4.5], "code": ["x", "1"]})
+    np.testing.assert_allclose(on_dask.predict_proba(X), alone.predict_proba(X), atol=1e-11)
+    assert on_dask.notes_ == alone.notes_
+    assert any("without a label left out" in note for note in on_dask.notes_)
+    parts = [pd.DataFrame({"x": [f"{sign}{x}.5" for x in range(9)], "y": list("pqrpqrpqr")}) for sign in "$€"]
+    with pytest.raises(InputError, match=r"column 'x' has '[$]' in one part and '€' in another; write all of them one"):
+        clone(clf).fit_stream(parts, "y", kinds={"x": "number"}, client=Within())
+
+
 def test_a_client_that_cannot_work_is_refused(table):
     clf = bc.NaiveBayes(inference="map")
     with pytest.raises(

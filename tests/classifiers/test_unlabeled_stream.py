@@ -37,7 +37,8 @@ def test_rows_without_a_label_are_left_out(clf, weight, partly, tmp_path):
     whole = clone(clf).fit(labeled[FEATURES], labeled["y"], sample_weight=labeled[weight] if weight else None)
     table.to_parquet(tmp_path / "t.parquet", row_group_size=20)
     for source in (batches(table), tmp_path / "t.parquet"):
-        streamed = clone(clf).fit_stream(source, "y", weight=weight, unlabeled="drop")
+        streamed = clone(clf).fit_stream(source, "y", weight=weight)  # as readers of files do
+        assert streamed.notes_[0] == "66 rows of 120 without a label left out"
         assert list(streamed.classes_) == ["no", "yes"]
         np.testing.assert_allclose(
             streamed.predict_proba(table[FEATURES], "map"), whole.predict_proba(table[FEATURES], "map"), atol=1e-8
@@ -49,7 +50,7 @@ def test_missing_labels_are_refused_with_their_rows(partly):
         with pytest.raises(
             InputError, match=r"counting from row 1 .*column 'y' has 20 missing labels .*unlabeled='drop'"
         ):
-            clf.fit_stream(batches(partly), "y")
+            clf.fit_stream(batches(partly), "y", unlabeled="error")
         with pytest.raises(InputError, match=r"none has a label in column 'y'"):
             clf.fit_stream(batches(partly.assign(y=None)), "y", unlabeled="drop")
         with pytest.raises(InputError, match=r"unlabeled must be one of 'error', 'drop'"):

@@ -229,6 +229,7 @@ def test_tables_without_labels_or_features_are_refused(refused, text, target, sa
         ("--json t.csv", "also t.csv"),
         ("--report x.html --json x.html", "choose another name"),
         ("--report -", "--report -"),
+        ("--report out.txt", "--report out.txt must end in .html, .htm, .md or .json"),
         ("--reject nan", "--reject"),
         ("--cost gone.csv", "--cost gone.csv does not exist"),
         ("--cost t.csv", "--cost t.csv must have a header and 2 rows"),

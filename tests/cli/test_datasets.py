@@ -96,3 +96,11 @@ def test_an_error_is_wrapped_by_words_in_a_terminal_and_one_line_elsewhere(width
     wrapped = terminal.getvalue()
     assert wrapped.split() == line.split()
     assert max(map(len, wrapped.splitlines())) <= width < len(line)
+
+
+def test_columns_that_are_left_out_are_shown_as_such(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,unit,a\n" + "".join(f"{row},kg,{row % 7}\n" for row in range(40)))
+    lines = command("datasets", "show", str(path)).out.splitlines()
+    assert any(line.split() == ["id", "left", "out", "40", "numbers", "the", "rows"] for line in lines)
+    assert any(line.split() == ["unit", "left", "out", "1", "has", "one", "value", "only"] for line in lines)

@@ -217,7 +217,7 @@ def test_generated_rows_look_like_the_training_rows(case, mixed_table, fitted):
                 error = np.sqrt(np.pi / 2) * training.std() / np.sqrt(len(training))
                 assert abs(own[name].median() - training.median()) < 4 * error
                 continue
-            if "beta" in posterior:  # means follow from the categories': tests/classifiers/test_mixed_network.py
+            if "beta" in posterior:  # means follow from the categories'; test_families.py samples them
                 continue
             mu = posterior["mu"].sel(outcome=label, feature=name)
             sd = np.hypot(own[name].std(), spread["mu"].sel(outcome=label, feature=name))

@@ -70,27 +70,11 @@ def ranks(simulate, make, simulations, thin=1, classes=LABELS):
             clf = make(seed).fit(X, np.array(classes)[y], classes=classes)
         except Refused:
             continue
-        draws = shown(clf)
-        if not found:
-            assert_same_draws(clf.posterior_["posterior"], draws)
+        draws = clf.model_.shown(clf.draws_.parameters)
         kept = {name: draws[name][::thin] for name in truth}
         below = [(kept[name] < value).sum(axis=0) for name, value in truth.items()]
         found.append(np.concatenate([np.ravel(part) for part in below]))
     return np.array(found), len(next(iter(kept.values())))
-
-
-def shown(clf):
-    """Return the draws that `posterior_` shows, (draw, ...); its tree takes longer to make than the fit."""
-    draws = clf.draws_.parameters
-    return clf.model_.shown(draws)
-
-
-def assert_same_draws(posterior, draws):
-    """Assert that the tree that a user sees has these draws, (draw, ...), the chains one after the other."""
-    assert set(posterior.data_vars) == set(draws)
-    for name, values in draws.items():
-        assert posterior[name].dims[:2] == ("chain", "draw")
-        np.testing.assert_array_equal(posterior[name].values.reshape(values.shape), values)
 
 
 def assert_uniform(found, draws, bins):

@@ -92,6 +92,7 @@ def test_what_is_learned_is_that_of_the_classifier(name, rng):
     np.testing.assert_allclose(log_proba(learn, encoded, train, test, rule, **options), expected, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("others")
 def test_draws_of_nuts_and_laplace_give_the_same_answers(rng, monkeypatch):
     monkeypatch.setattr(ng_jordan.Sources, "DRAWS", 2500)

@@ -9,13 +9,15 @@ import pytest
 from helpers.families import PYTHON
 from numpy.testing import assert_allclose
 from pymc.model.transform.conditioning import remove_value_transforms
-from scipy import stats
+from scipy import integrate, stats
 from scipy.special import gammaln, logsumexp
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import Axes, Histogram, Ordinal
+from bayesclf.families.cells import REAL
 from bayesclf.families.cells_in_a_row import CutSets
+from bayesclf.families.terms import Pair
 
 LABELS = ("no", "maybe", "yes")
 
@@ -221,3 +223,80 @@ def test_pymc_has_the_most_probable_cuts_and_their_density(name):
         found.append(float(log_density(point)))
         expected.append(total)
     assert_allclose(found[1] - found[0], expected[1] - expected[0], rtol=1e-8)
+
+
+# Histograms: their cells, and densities of numbers
+
+
+def test_density_adds_up_to_one_over_all_numbers():
+    prior, statistics = histogram(120)
+    posterior = prior.posterior(statistics)
+
+    def density(t, k, j):
+        X = np.full((len(t), 2), np.nan)
+        X[:, j] = t
+        return np.exp(posterior.log_predictive(X)[:, k])
+
+    for j in range(2):
+        borders = prior.layout[j].borders
+        middle = (borders[1:] + borders[:-1]) / 2
+        for k in range(3):
+            inside = density(middle, k, j) @ np.diff(borders)
+            tails = [
+                integrate.quad(
+                    lambda d, k=k, j=j, end=end, sign=sign: density(np.array([end + sign * d]), k, j)[0], 0, np.inf
+                )[0]
+                for end, sign in ((borders[0], -1), (borders[-1], 1))
+            ]
+            assert_allclose(inside + sum(tails), 1.0, rtol=1e-6)
+
+
+def test_a_value_that_many_rows_share_has_a_cell_as_wide_as_the_step():
+    values = np.concatenate([np.zeros(50), np.linspace(100, 5000, 50).round()])
+    statistics = Histogram().statistics(values[:, None], np.zeros(100, dtype=int), Axes(("k",), ("u",)))
+    borders = Histogram().resolve_prior(statistics).layout[0].borders
+    assert {-0.5, 0.5} <= set(borders)
+    assert not ((borders > 0.5) & (borders < 100)).any()
+
+
+def test_cells_do_not_depend_on_the_labels():
+    X, y = numbers()
+    one, other = (fitted(Histogram(), X, labels, Axes(LABELS, ("u", "v")))[0].layout for labels in (y, (y + 1) % 3))
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_array_equal(mine.borders, theirs.borders)
+        np.testing.assert_array_equal(mine.shares, theirs.shares)
+
+
+def test_contributions_of_outer_cells_add_up_to_the_log_ratio():
+    prior, statistics = histogram()
+    point = prior.map(statistics)
+    X = np.array([[-9.0, -9.0], [-9.0, 0.0], [9.0, -9.0], [np.nan, 1e4], [0.0, np.nan]])
+    np.testing.assert_array_equal(prior.codes(X)[[0, 3], 0], [0, -1])
+    pair = Pair(np.zeros(len(X), dtype=int), np.full(len(X), 2))
+    found = prior.contributions(X, point, pair)
+    density = prior.log_density(X, point)[0]
+    total = np.bincount(found.row, found.values[0], minlength=len(X))
+    assert_allclose(total, density[:, 0] - density[:, 2], rtol=1e-10, atol=1e-12)
+
+
+def test_sampled_numbers_have_the_decimals_of_the_column(rng):
+    prior, statistics = histogram(200)
+    posterior = prior.posterior(statistics)
+    y = np.repeat([0, 1, 2], 3000)
+    X = posterior.sample(posterior.mean(), y, rng)
+    np.testing.assert_array_equal(X[:, 0], np.round(X[:, 0], 1))
+    mass = posterior.mean()["theta"][0]
+    codes = prior.codes(X)[:, 0]
+    for k in range(3):
+        found = np.bincount(codes[y == k], minlength=prior._sizes[0]) / 3000
+        expected = mass[k, : prior._sizes[0]]
+        assert (np.abs(found - expected) < 5 * np.sqrt(expected / 3000) + 5 / 3000).all()
+
+
+def test_sampled_numbers_of_more_decimals_than_are_recorded_are_not_rounded(rng):
+    X = 1e-9 * rng.normal(size=(60, 2))
+    statistics = Histogram().statistics(X, np.arange(60) % 3, Axes(LABELS, ("u", "v")))
+    prior = Histogram().resolve_prior(statistics)
+    assert [own.decimals for own in prior.layout] == [REAL, REAL]
+    sampled = prior.posterior(statistics).sample(prior.map(statistics), np.zeros(20, dtype=int), rng)
+    assert (sampled != np.round(sampled, int(REAL))).all()

@@ -54,9 +54,6 @@ def test_one_level_contributes_nothing_and_an_empty_column_is_left_out():
     assert_allclose(clf.model_.blocks[0].family.log_evidence(clf.model_.blocks[0].statistics)[0], 0.0, atol=1e-12)
 
 
-# PyMC
-
-
 # Columns and their order
 
 

@@ -70,27 +70,20 @@ def all_sets(prior, X, y, axes):
 
 
 @every_family
-def test_inclusion_is_that_of_all_sets_of_features(family, axes):
+def test_inclusion_evidence_and_predictive_are_those_of_all_sets_of_features(family, axes):
     prior, statistics, X, y = resolved(family, axes)
+    posterior, new = prior.posterior(statistics), data(family, axes, seed=1, n=6)[0]
     sets, log_joint = all_sets(prior, X, y, axes)
-    weights = np.exp(log_joint - logsumexp(log_joint))
-    np.testing.assert_allclose(prior.posterior(statistics).inclusion, weights @ sets, rtol=1e-9)
+    log_weights = log_joint - logsumexp(log_joint)
+    np.testing.assert_allclose(posterior.inclusion, np.exp(log_weights) @ sets, rtol=1e-9)
     np.testing.assert_allclose(prior.log_evidence(statistics).sum(), logsumexp(log_joint), rtol=1e-12)
-
-
-@every_family
-def test_predictive_is_that_of_all_sets_of_features(family, axes):
-    prior, statistics, X, y = resolved(family, axes)
-    new, _ = data(family, axes, seed=1, n=6)
-    sets, log_joint = all_sets(prior, X, y, axes)
     of_class, pooled = (alone(prior, z, X, y, axes, new) for z in (True, False))
     terms = [
         sum(of_class[j] if included else np.repeat(pooled[j], 3, axis=1) for j, included in enumerate(chosen))
         for chosen in sets
     ]
-    log_weights = log_joint - logsumexp(log_joint)
     expected = logsumexp(np.array(terms) + log_weights[:, None, None], axis=0)
-    np.testing.assert_allclose(prior.posterior(statistics).log_predictive(new), expected, rtol=1e-9)
+    np.testing.assert_allclose(posterior.log_predictive(new), expected, rtol=1e-9)
 
 
 @every_family
@@ -171,12 +164,6 @@ def test_columns_of_a_block_that_depend_on_each_other_are_refused(family, mixed_
     complete = X[names].notna().all(axis=1)
     with pytest.raises(Refused, match=f"columns {names[0]!r}, {names[1]!r} have parameters in common"):
         make(blocks={tuple(names): family}).fit(X[complete], y[complete])
-
-
-def test_nuts_is_refused(mixed_table):
-    X, y = mixed_table
-    with pytest.raises(Refused, match="averaged over in closed form and has no PyMC model; use inference='exact'"):
-        bc.NaiveBayes(select=True, inference="nuts").fit(X, y)
 
 
 def test_inclusion_needs_selection(mixed_table):

@@ -13,6 +13,7 @@ from helpers.strategies import COLUMNS, Recipe, seldom
 from hypothesis import strategies as st
 
 from bayesclf.tables.datasets import read
+from bayesclf.tables.options import Wish
 from bayesclf.tables.reading import open_stream, read_table
 from bayesclf.tables.remarks import describe_columns
 from bayesclf.tables.writing import CODES
@@ -170,7 +171,7 @@ def test_a_table_is_read_back_whatever_its_layout(tmp_path, effort):
             else:
                 same = read_back.tolist() == expected.tolist()
             assert same, (traits, own, found.notes)
-        (batch,) = open_stream(path, reading={"skip_rows": [1]} if traits["extra"] == "skip" else {}).batches()
+        (batch,) = open_stream(path, Wish(skip_rows=(1,) * (traits["extra"] == "skip"))).batches()
         words = {name: object for name in batch.table if batch.table[name].dtype.kind not in "iuf"}
         pd.testing.assert_frame_equal(batch.table.astype(words), found.frame.astype(words), check_dtype=False)
         return "tables read back"

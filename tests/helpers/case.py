@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -50,20 +49,28 @@ class Case:
     marginal_modes: ClassVar[tuple[str, ...]] = ()
     """Parameters whose `map` is the mode of their own distribution, the others integrated out."""
 
+    @cached_property
+    def own(self):
+        """Return which entries of each parameter vary: what is that of all classes is held for the first one."""
+        return {name: np.ones(shape, dtype=bool) for name, (_, shape) in self.spaces.items()}
+
     def point(self, rng):
         """Return random parameters."""
-        spread = [np.full(math.prod(shape), SPREAD[space]) for space, shape in self.spaces.values()]
+        spread = [np.full(own.sum(), SPREAD[self.spaces[name][0]]) for name, own in self.own.items()]
         return self.constrained(rng.normal(0, np.concatenate(spread)))
 
     def unconstrained(self, parameters):
-        return np.concatenate(
-            [TO_THE_LINE[space](parameters[name]).ravel() for name, (space, _) in self.spaces.items()]
-        )
+        pairs = ((TO_THE_LINE[space], parameters[name][self.own[name]]) for name, (space, _) in self.spaces.items())
+        return np.concatenate([to_the_line(values) for to_the_line, values in pairs])
 
     def constrained(self, vector):
-        parts = np.split(vector, np.cumsum([math.prod(shape) for _, shape in self.spaces.values()])[:-1])
-        pairs = zip(self.spaces.items(), parts, strict=True)
-        return {name: self._back(space, part.reshape(shape)) for (name, (space, shape)), part in pairs}
+        found, parts = {}, np.split(vector, np.cumsum([own.sum() for own in self.own.values()])[:-1])
+        for (name, own), part in zip(self.own.items(), parts, strict=True):
+            values = np.zeros(own.shape)
+            values[own] = part
+            values = values if own.all() else np.where(own, values, values[:, :1])
+            found[name] = self._back(self.spaces[name][0], values)
+        return found
 
     def _back(self, space, values):
         if space != "simplex":
@@ -79,7 +86,8 @@ class Case:
 
     def log_measure(self, parameters):
         """Return Σ log of the parameters above 0: what is raised to a power is a prior's density per logarithm."""
-        return sum(np.log(parameters[name]).sum() for name, (space, _) in self.spaces.items() if space == "log")
+        above = [name for name, (space, _) in self.spaces.items() if space == "log"]
+        return sum(np.log(parameters[name][self.own[name]]).sum() for name in above)
 
     def to_pymc(self, parameters):
         return dict(parameters)

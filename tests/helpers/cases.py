@@ -81,8 +81,8 @@ def _multivariate_gaussian(name, covariance, given=False):
     return replace(case, family=MultivariateGaussian(covariance, m, kappa, nu, psi))
 
 
-def _tables(name, family, *tables):
-    return TablesCase(name, family, Axes(LABELS, FEATURES, (("a", "b"), (1, 2), (False, True))), tables)
+def _tables(name, family, *tables, free=()):
+    return TablesCase(name, family, Axes(LABELS, FEATURES, (("a", "b"), (1, 2), (False, True))), tables, free)
 
 
 TABLES = (
@@ -90,6 +90,7 @@ TABLES = (
     _tables("joint α given", JointTable(np.random.default_rng(6).uniform(1.2, 4.0, (3, 8))), ((), (0, 1, 2))),
     _tables("network α=2", BayesianNetwork(edges=TREE), *OF_TREE),
     _tables("network softmax", BayesianNetwork(0.7, "softmax", edges=TREE), *OF_TREE),
+    _tables("network class-free", BayesianNetwork(edges=TREE, class_free=("v", "u")), *OF_TREE, free=(0, 1)),
 )
 CATEGORICAL = (
     _categorical("α=2"),
@@ -152,6 +153,14 @@ MIXED = (
         ConditionalGaussian(),
         Axes(LABELS, FEATURES, ((), (), ("a", "b"))),
         (((), (2,)),),
+        lines=((0, (2,), ()), (1, (2,), (0,))),
+    ),
+    MixedCase(
+        "conditional gaussian class-free",
+        ConditionalGaussian(edges=(("w", "u"), ("w", "v"), ("u", "v")), class_free=("v", "w")),
+        Axes(LABELS, FEATURES, ((), (), ("a", "b"))),
+        (((), (2,)),),
+        (1, 2),
         ((0, (2,), ()), (1, (2,), (0,))),
     ),
     MixedCase(
@@ -159,14 +168,14 @@ MIXED = (
         ConditionalGaussian(edges=(("u", "v"), ("u", "w"), ("w", "v"))),
         Axes(LABELS, FEATURES, ((1, 2), (), (False, True))),
         (((), (0,)), ((0,), (2,))),
-        ((1, (0, 2), ()),),
+        lines=((1, (0, 2), ()),),
     ),
     MixedCase(
         "conditional gaussian prior given",
         ConditionalGaussian(0.7, "softmax", (("w", "v"), ("u", "w")), kappa=0.7, a=2.5),
         Axes(LABELS, FEATURES, (("a", "b"), (), ())),
         (((), (0,)),),
-        ((2, (0,), ()), (1, (), (2,))),
+        lines=((2, (0,), ()), (1, (), (2,))),
     ),
 )
 NUMBERS = (*POISSON, *NEGATIVE_BINOMIAL, *EXPONENTIAL, *GAMMA, *LOG_NORMAL, *HURDLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -20,15 +21,24 @@ class TablesCase(Case):
     ----------
     tables
         Positions of the features (given, of) of each table.
+    free
+        Features that do not depend on the class; θ has their tables once for each class.
     """
 
     tables: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (((), (0,)), ((), (1,)), ((), (2,)))
+    free: tuple[int, ...] = ()
 
     absent = -1
 
     @property
     def spaces(self):
         return {"theta": ("simplex", (1, 3, self.slices()[-1].stop))}
+
+    @cached_property
+    def own(self):
+        found = super().own
+        found["theta"][:, 1:, [on[-1] in self.free for on, *_ in self.cells()]] = False
+        return found
 
     def rows(self, rng, y, missing=None):
         X = np.stack([rng.integers(size, size=len(y)) for size in self.axes.sizes], axis=1)
@@ -66,11 +76,12 @@ class TablesCase(Case):
         return np.array([np.log(self.density(row, k, parameters)) for row, k in zip(X, y, strict=True)], dtype=float)
 
     def log_prior(self, family, parameters):
-        log_theta = np.log(parameters["theta"][0])
+        log_theta, own = np.log(parameters["theta"][0]), self.own["theta"][0]
         return sum(
             gammaln(alpha.sum()) - gammaln(alpha).sum() + (alpha - 1) @ log_theta[k, cells]
             for k in range(3)
             for cells in self.slices()
+            if own[k, cells].all()
             for alpha in [family.alpha[k, cells]]
         )
 
@@ -93,7 +104,8 @@ class TablesCase(Case):
         """Return fractions of counts for each class, table and cell: Mitchell's eq 6."""
 
         def rows(k, on, features, values):
-            return np.sum((y == k) & (X[:, on] >= 0).all(axis=1) & (X[:, features] == values).all(axis=1))
+            of_class = (y == k) | (on[-1] in self.free)
+            return np.sum(of_class & (X[:, on] >= 0).all(axis=1) & (X[:, features] == values).all(axis=1))
 
         theta = [[rows(k, on, on, at) / rows(k, on, given, u) for on, at, given, u in self.cells()] for k in range(3)]
         return {"theta": np.array(theta)[None]}

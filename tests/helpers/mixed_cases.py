@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from helpers.case import MISSING_SHARE, tangent_grid
@@ -51,6 +52,13 @@ class MixedCase(TablesCase):
     def spaces(self):
         terms = self.terms()
         return super().spaces | {"beta": ("real", (1, 3, sum(terms))), "sigma2": ("log", (1, 3, len(terms)))}
+
+    @cached_property
+    def own(self):
+        found = super().own
+        of_all = np.array([of in self.free for of, given, _ in self.lines for _ in self.combinations(given)])
+        found["sigma2"][:, 1:, of_all] = found["beta"][:, 1:, np.repeat(of_all, self.terms())] = False
+        return found
 
     def of_class(self, k, parameters):
         """Yield each combination of all categories with its probability, and the mean and covariance of numbers."""
@@ -113,6 +121,8 @@ class MixedCase(TablesCase):
     def log_prior(self, family, parameters):
         total = super().log_prior(family, parameters)
         for terms, line, k, m, precision, a, b in self.parts(family):
+            if not self.own["sigma2"][0, k, line]:
+                continue
             sigma2, beta = parameters["sigma2"][0, k, line], parameters["beta"][0, k, terms]
             # The formulas themselves: SciPy's checks would take most of the time of a search for the mode.
             total += a * np.log(b) - gammaln(a) - (a + 1) * np.log(sigma2) - b / sigma2
@@ -143,7 +153,7 @@ class MixedCase(TablesCase):
         for k in range(3):
             of_class = []
             for of, given, on in self.lines:
-                there = (y == k) & ~np.isnan(X[:, [of, *given, *on]]).any(axis=1)
+                there = ((y == k) | (of in self.free)) & ~np.isnan(X[:, [of, *given, *on]]).any(axis=1)
                 for u in self.combinations(given):
                     own = X[there & (X[:, list(given)] == u).all(axis=1)]
                     z = np.column_stack([np.ones(len(own)), own[:, list(on)]])

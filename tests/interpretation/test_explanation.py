@@ -10,7 +10,6 @@ from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.terms import Pair
-from bayesclf.interpretation.explanation import log_odds as terms_of
 from bayesclf.posterior import averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 
@@ -80,17 +79,6 @@ def differences(clf, X, pair):
 
 
 class TestTerms:
-    @every_table
-    @pytest.mark.parametrize("classes", [2, 3])
-    def test_they_add_up_to_the_log_odds_in_every_draw(self, name, classes, fits, rng):
-        clf, X = fits(name, classes)
-        pair = Pair(*np.array([rng.permutation(classes)[:2] for _ in range(90)]).T)
-        hypotheses = clf.hypotheses("posterior")
-        found = terms_of(hypotheses.model, clf.rows(X), hypotheses.parameters, pair)
-        total = found.constant.copy()
-        np.add.at(total.T, found.terms.row, found.terms.values.T)
-        np.testing.assert_allclose(total, differences(clf, X, pair), atol=1e-9)
-
     @pytest.mark.parametrize("clf", [bc.BernoulliNB(**EXACT), bc.MultinomialNB(**EXACT)])
     def test_sparse_tables_give_the_terms_of_dense_ones(self, clf, rng):
         cells = rng.poisson(0.6, (40, 7)).astype(float)

@@ -9,7 +9,7 @@ from bayesclf import datasets
 from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.interpretation.prediction_files import as_read
 from bayesclf.tables.columns import column_kind
-from bayesclf.tables.options import named_for
+from bayesclf.tables.options import Wish, named_for, wish_of
 from bayesclf.tables.reading import open_stream, read_table
 from bayesclf.tables.remarks import about_columns
 
@@ -45,6 +45,10 @@ CASES = {
         rows("{k}.5,{y}", "a,cls\n").replace("\n3.5", "\n($3.50)"),
         *({"a": "number"}, 0, "without '$' and those in parentheses as negative ones (dtypes={'a': 'category'} keeps"),
     ),
+    "a minus sign behind": (
+        rows("{k}.50,{y}", "a,cls\n").replace("\n3.50", "\n3.50-"),
+        *({"a": "number"}, 0, "is read as numbers, those that end in a minus sign as negative ones"),
+    ),
     "numbers in parentheses alone": (rows("({k}),{y}", "a,cls\n"), {"a": "category"}, 0, ""),
     "two numbers in a cell": (
         rows("12{j}/8{k},{y}", "a,cls\n"),
@@ -62,6 +66,18 @@ CASES = {
     "a code in most cells": (
         rows("999,{y}", "a,cls\n", 300) + rows("{i}.5,{y}"),
         *({"a": "number"}, 0, "column 'a' is 999 in 300 cells, far from the nearest other value (39.5); if that means"),
+    ),
+    "several codes": (
+        rows("{k},{y}", "a,cls\n") + rows("88,{y}", size=3) + rows("99,{y}", size=3),
+        *({"a": "number"}, 0, "column 'a' is 88 or 99 in 6 cells, far from the nearest other value (3); if that means"),
+    ),
+    "a sum below words": (
+        rows("r{k},{j},{y}", "r,a,cls\n") + "Total,99,no\n",
+        *(
+            {"r": "category", "a": "number"},
+            0,
+            "the last row (line 42) begins with 'Total', like a line about all rows",
+        ),
     ),
     "two currencies": (
         rows("${j},{y}", "a,cls\n").replace("\n$3,", "\n€3,", 1),
@@ -93,6 +109,10 @@ CASES = {
     "trail of rows": (rows("{j},{k},{y},", "a,b,cls\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
     "row names of R": (rows('"{i}",{j},{y}', '"a","cls"\n'), {"a": "number"}, 0, "place 1 numbers or names the rows"),
     "id": (rows("1{i:03d},{j},{y}", "id,a,cls\n"), {"a": "number"}, 0, "column 'id' numbers the rows and is left out"),
+    "blanks in names of rows": (
+        rows('"row {i}" {j} "{y}"', '"a" "cls"\n'),
+        *({"a": "number"}, 0, "the column without a name at place 1 numbers or names the rows"),
+    ),
     "padded ids": (
         rows("00{i:03d},{j},{y}", "PassengerId,a,cls\n"),
         {"a": "number"},
@@ -105,6 +125,15 @@ CASES = {
         0,
         "'who' has a different value in almost every row",
     ),
+    "times": (rows("{i}:{j:02d},{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds times and is left"),
+    "durations": (rows("{j}m {i}s,{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds times and is left"),
+    "few times": (
+        rows("1{j}:00,{j},{y}", "at,a,cls\n"),
+        {"at": "category", "a": "number"},
+        0,
+        "one for each time; derive",
+    ),
+    "months": (rows("Jan 19{i:02d},{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds dates and is left"),
     "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
     "constant": (
         rows("kg,{j},{y}", "unit,a,cls\n"),
@@ -173,7 +202,7 @@ def test_batches_are_read_in_the_same_way(case, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(text, encoding="cp1252")
     found = datasets.read(path, "cls", labels_as_written=True)
-    (batch,) = open_stream(path, reading={"labels_as_written": True}, target="cls").batches()
+    (batch,) = open_stream(path, Wish(labels_as_written=True, target="cls")).batches()
     expected = found.frame
     words = [name for name in expected if expected[name].dtype.kind not in "iuf"]
     pd.testing.assert_frame_equal(
@@ -220,7 +249,7 @@ def read_as(clf, path, text, **reading):
     """Return the columns of a further file as its model reads them."""
     path.write_text(text, encoding="utf-8")
     how = as_read(clf, reading)
-    return next(open_stream(path, missing=how.pop("missing"), reading=how).batches()).table
+    return next(open_stream(path, wish_of(how)).batches()).table
 
 
 def test_each_file_tells_its_own_encoding_and_separator(tmp_path):
@@ -445,3 +474,10 @@ def test_a_level_that_only_case_or_blanks_set_apart_is_warned_of():
         clf.fit(pd.DataFrame({"smoker": [True, False] * 10}), ["a", "b"] * 10)
         with pytest.warns(PredictionWarning, match="'smoker' has 'tRue', .* did you mean True"):
             clf.predict(pd.DataFrame({"smoker": ["tRue"]}))
+
+
+def test_bounds_of_classes_hold_for_a_label_column_by_its_place(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,bmi\n" + "".join(f"{i % 7},{i}.5\n" for i in range(40)))
+    clf = bc.NaiveBayes(inference="map").fit_stream(path, "last", reading={"classes": [20]})
+    assert clf.classes_.tolist() == ["below 20", "from 20"]

@@ -14,7 +14,9 @@ from helpers.suites import mainly
 
 from bayesclf.errors import InputError
 from bayesclf.tables import reading, streams
+from bayesclf.tables.options import Wish
 from bayesclf.tables.reading import open_stream, read_table
+from bayesclf.tables.streams import Wanted
 
 ROWS = 40
 
@@ -105,13 +107,13 @@ def test_columns_of_files_may_be_permuted_but_not_lack(table, tmp_path):
 def test_a_column_is_what_it_is_declared_to_be(table, tmp_path):
     table.to_parquet(tmp_path / "t.parquet")
     kinds = {"n": "category", "x": "number"}
-    found = whole(open_stream(tmp_path / "t.parquet", kinds, {"word": ["wet"]}))
+    found = whole(open_stream(tmp_path / "t.parquet", Wish(kinds=kinds, missing={"word": ["wet"]})))
     assert found["n"].tolist() == table["n"].astype(str).tolist()
     assert found["word"].isna().sum() == (table["word"] == "wet").sum()
     with pytest.raises(InputError, match="column 'word' should be a number but contains"):
-        whole(open_stream(tmp_path / "t.parquet", {"word": "number"}))
+        whole(open_stream(tmp_path / "t.parquet", Wish(kinds={"word": "number"})))
     with pytest.raises(InputError, match="no column 'm'"):
-        open_stream(table, {"m": "category"})
+        open_stream(table, Wish(kinds={"m": "category"}))
 
 
 def test_numbers_of_csv_are_those_that_every_row_has(tmp_path):
@@ -179,7 +181,7 @@ def test_a_column_that_is_empty_at_first_is_what_it_is_later():
 
 def test_numbers_that_are_declared_words_are_written_alike():
     def levels(*parts):
-        stream = open_stream([pd.DataFrame({"n": cells}) for cells in parts], {"n": "category"})
+        stream = open_stream([pd.DataFrame({"n": cells}) for cells in parts], Wish(kinds={"n": "category"}))
         return {word for batch in stream.batches() for word in batch.table["n"].dropna()}
 
     assert levels([0, 1], [0.0, np.nan]) == {"0", "1"}
@@ -206,13 +208,13 @@ def test_files_may_differ_in_columns_that_do_not_matter(table, tmp_path):
             path = tmp_path / f"{name}.{ending}"
             part.to_parquet(path) if ending == "parquet" else part.to_csv(path, index=False)
         source = f"{tmp_path}/*.{ending}"
-        same(whole(open_stream(source, needed=["x"])), table[["x"]])
-        same(whole(open_stream(source, drop=["n", "gap"]))[["x"]], table[["x"]])
+        same(whole(open_stream(source, wanted=Wanted(["x"]))), table[["x"]])
+        same(whole(open_stream(source, wanted=Wanted(drop=["n", "gap"])))[["x"]], table[["x"]])
         with pytest.raises(InputError, match=r"b\.\w+ lacks column 'gap'"):
-            open_stream(source, drop=["n"])
+            open_stream(source, wanted=Wanted(drop=["n"]))
     parts = [table[:20].drop(columns="n"), table[20:].drop(columns="gap")]
-    same(whole(open_stream(parts, needed=["x"])), table[["x"]])
-    same(whole(open_stream([table[:20], parts[1]], drop=["gap"]))[["x"]], table[["x"]])
+    same(whole(open_stream(parts, wanted=Wanted(["x"]))), table[["x"]])
+    same(whole(open_stream([table[:20], parts[1]], wanted=Wanted(drop=["gap"])))[["x"]], table[["x"]])
 
 
 def test_a_source_that_fails_is_said_to():
@@ -238,7 +240,7 @@ def test_files_are_read_on_from_any_batch(table, tmp_path, monkeypatch, ending):
             part.to_parquet(path, row_group_size=group)
         else:
             part.to_csv(path, index=False, sep="\t" if ending == "tsv.gz" else ",")
-    stream = open_stream(tmp_path, {"n": "category"})
+    stream = open_stream(tmp_path, Wish(kinds={"n": "category"}))
     found = list(stream.batches())
     done = 0
     for place, batch in enumerate(found):

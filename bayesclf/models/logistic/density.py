@@ -26,8 +26,8 @@ from bayesclf.models.logistic.nodes import STEPS, Lattice
 
 COMPILER: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 """Sums may be taken in any order, without which they are not vectorized; infinity and NaN keep their meaning."""
-ROWS = 64
-"""Rows of a block."""
+ROWS, POINTS = 64, 128
+"""Rows of a block, and points at which the likelihood of a row is averaged by `averages`."""
 SMALLEST_EXPONENT = -64.0
 """Probability ratios below e to this power are replaced by it: a difference far below rounding."""
 SQUARINGS, DEGREE = 7, 9
@@ -316,6 +316,59 @@ def slices(
     return 0
 
 
+@cache
+def compiled_averages() -> Any:
+    """Return `averages` in machine code, kept on disk."""
+    numbers, table, cube = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
+    signature = types.int64(table, cube, types.int64[::1], numbers, table, table, numbers, table)
+    return nb.njit(signature, cache=True, nogil=True, **COMPILER)(averages)
+
+
+def averages(
+    mean: Array,
+    root: Array,
+    y: Array,
+    weight: Array,
+    contrast: Array,
+    points: Array,
+    log_weight: Array,
+    out: Array,
+) -> int:
+    """Write what the likelihood of each row makes of points that stand for a standard normal.
+
+    `mean`, `root`: The scores of a row are M (mean + root v), (row, contrast) and (row, contrast, contrast).
+    `contrast`: M (vector, contrast). `points`: Of v, (contrast, point). `out`: Log mass, means and products of v, (row,
+    entry).
+    """
+    vectors, size = contrast.shape
+    scores, work, label, times = np.empty((vectors, POINTS)), np.empty((3, POINTS)), np.empty(POINTS), np.empty(POINTS)
+    for row in range(len(mean)):
+        label[:], times[:] = y[row], weight[row]
+        for k in range(vectors):
+            scores[k] = _dot(contrast[k], mean[row], size)
+            for c in range(size):
+                slope = 0.0
+                for m in range(size):
+                    slope += contrast[k, m] * root[row, m, c]
+                _add(slope, points[c], POINTS, scores[k])
+        _log_probability(scores, label, times, work)
+        share, top, total = work[1], -np.inf, 0.0
+        for i in range(POINTS):
+            share[i] += log_weight[i]
+            top = max(top, share[i])
+        for i in range(POINTS):
+            share[i] = _exp(share[i] - top)
+            total += share[i]
+        out[row, 0] = math.log(total) + top
+        for a in range(size):
+            for i in range(POINTS):
+                times[i] = share[i] * points[a, i] / total
+            out[row, 1 + a] = _dot(share, points[a], POINTS) / total
+            for b in range(size):
+                out[row, 1 + size + a * size + b] = _dot(times, points[b], POINTS)
+    return 0
+
+
 @inlined
 def ellipse(at: Array, ends: Array, deviations: Array, scores: Array, data: Data) -> float:
     """Write what the density on the ellipse z cos + z' sin is made of, and return the part that does not change on it.
@@ -362,7 +415,9 @@ def on_ellipse(angle: float, deviations: Array, scores: Array, data: Data) -> fl
             center, first, second = scores[block, k], scores[block, vectors + k], scores[block, 2 * vectors + k]
             for i in range(ROWS):
                 own[k, i] = center[i] + cos * first[i] + sin * second[i]
-        total += _residuals(own, data.y[block], data.weight[block], work, False)
+        _log_probability(own, data.y[block], data.weight[block], work)
+        for i in range(ROWS):
+            total += work[1, i]
     return total
 
 
@@ -521,7 +576,13 @@ def log_likelihood(theta: Array, data: Data, slope: Array) -> float:
     total = 0.0
     for block in range(len(data.X)):
         np.dot(theta, data.X[block], scores)
-        total += _residuals(scores, data.y[block], data.weight[block], work, True)
+        y, weight = data.y[block], data.weight[block]
+        _log_probability(scores, y, weight, work)
+        for i in range(ROWS):
+            total += work[1, i]
+        for k in range(vectors):
+            for i in range(ROWS):
+                scores[k, i] = weight[i] * ((1.0 if y[i] == k else 0.0) - scores[k, i] / work[2, i])
         np.dot(scores, data.X[block].T, product)
         for k in range(vectors):
             _add(1.0, product[k], columns, slope[k])
@@ -529,46 +590,40 @@ def log_likelihood(theta: Array, data: Data, slope: Array) -> float:
 
 
 @inlined
-def _residuals(scores: Array, y: Array, weight: Array, work: Array, sloped: bool) -> float:
-    """Return Σ w log P(y | x, θ) over the rows of a block.
-
-    If `sloped`, log-odds (label, row) become w (1[y = k] − P(k | x)); else they are lost.
-    """
+def _log_probability(scores: Array, y: Array, weight: Array, work: Array) -> None:
+    """Write w log P(y | x, θ) of log-odds (label, row) into `work[1]`; they become the shares of `work[2]` in P."""
     top, own, normalizer = work[0], work[1], work[2]
-    for i in range(ROWS):
+    rows = len(top)
+    for i in range(rows):
         top[i] = own[i] = 0.0
     for k in range(len(scores)):
-        for i in range(ROWS):
+        for i in range(rows):
             top[i] = max(top[i], scores[k, i])
             own[i] = scores[k, i] if y[i] == k else own[i]
-    for i in range(ROWS):
+    for i in range(rows):
         own[i] -= top[i]
     if len(scores) == 1:  # one of the two exponentials is 1
-        for i in range(ROWS):
+        for i in range(rows):
             small = _exp(-abs(scores[0, i]))
             scores[0, i], normalizer[i] = 1.0 if top[i] > 0 else small, 1 + small
     else:
-        for i in range(ROWS):
+        for i in range(rows):
             normalizer[i] = _exp(-top[i])
         for k in range(len(scores)):
-            for i in range(ROWS):
+            for i in range(rows):
                 scores[k, i] = _exp(scores[k, i] - top[i])
                 normalizer[i] += scores[k, i]
-    if sloped:
-        for k in range(len(scores)):
-            for i in range(ROWS):
-                scores[k, i] = weight[i] * ((1.0 if y[i] == k else 0.0) - scores[k, i] / normalizer[i])
     # sums of up to 1 + labels exponentials, the largest of them 1, are brought to between 1 and 2
+    for i in range(rows):
+        top[i] = normalizer[i]
     most = 1.0 + len(scores)
     while most > 2:
-        for i in range(ROWS):
-            own[i] -= LOG_2 if normalizer[i] > 2 else 0.0
-            normalizer[i] *= 0.5 if normalizer[i] > 2 else 1.0
+        for i in range(rows):
+            own[i] -= LOG_2 if top[i] > 2 else 0.0
+            top[i] *= 0.5 if top[i] > 2 else 1.0
         most /= 2
-    total = 0.0
-    for i in range(ROWS):
-        total += weight[i] * (own[i] - _log(normalizer[i]))
-    return total
+    for i in range(rows):
+        own[i] = weight[i] * (own[i] - _log(top[i]))
 
 
 @inlined

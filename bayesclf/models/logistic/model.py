@@ -46,7 +46,6 @@ from bayesclf.models.logistic.newton import (
 )
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
-from bayesclf.models.logistic.propagation import Propagation
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
@@ -262,7 +261,7 @@ class LogisticModel:
         if not self.learns:
             return {"weights": prior.log_density(theta)}
         at = self._scales_of(parameters)
-        return {"prior_scale": prior.log_density_of_scales(*at), "weights": prior.log_density(theta, *at)}
+        return {"prior_scale": prior.log_density_of_scales(*at), "weights": prior.given(*at).log_density(theta)}
 
     @staticmethod
     def _scales_of(parameters: Parameters) -> tuple[Array, Array]:
@@ -371,11 +370,7 @@ class LogisticModel:
         at, log_q = lattice.density.draw(rng, number) if self.learns else (np.zeros((number, 2)), np.zeros(number))
         z, log_t = of_z.draw(rng, number, lattice.modes.shape[-1])
         gamma, log_determinant = lattice.moved(at, z)
-        sd = (prior.sd * prior.scales(at[:, 0], at[:, 1]))[:, None, : 1 + prior.seen]
-        moved = (gamma if self.learns else prior.coordinates(gamma)) - prior.mean[:, : 1 + prior.seen]
-        log_prior = -0.5 * np.sum((moved / sd)[..., prior.flat :] ** 2, axis=(1, 2))
-        log_prior -= len(prior.mean) * np.log(sd[..., prior.flat :]).sum(axis=(1, 2))
-        log_prior += prior.log_density_of_scales(at[:, 0], at[:, 1])
+        log_prior = prior.along(*at.T).log_density(gamma) + prior.log_density_of_scales(*at.T)
         log_ratio = self._searched.values(gamma) + log_prior + log_determinant - log_q - log_t
         return self._of_coordinates(gamma, at, rng), log_ratio, z
 
@@ -384,6 +379,8 @@ class LogisticModel:
 
         Itself where these would take too long, do not exist, or need rows that it does not hold.
         """
+        from bayesclf.models.logistic.propagation import Propagation
+
         nodes, size = len(self.lattice.nodes), self.lattice.modes.shape[-1]
         if not isinstance(self.X, np.ndarray) or nodes * len(self.y) * size**2 > MOST_PROPAGATED:
             return self

@@ -195,21 +195,25 @@ class Lattice:
         """
         scales = self.prior.scales(at[:, 0], at[:, 1])[:, : 1 + self.prior.seen]
         scales = np.tile(scales, len(self.prior.mean))[:, self.prior.order]
-        sizes = np.array(self.modes.shape[:2])
+        sizes, size = np.array(self.affine.shape[:2]), z.shape[1]
         place = np.clip((at - self.first) / STEPS, 0, sizes - 1)
-        # a node's share falls linearly to 0 at its neighbors
-        above, beside = (np.maximum(1 - np.abs(place[:, a] - np.arange(sizes[a])[:, None]), 0) for a in (0, 1))
-        center, spread, diagonal = np.zeros_like(z), np.zeros_like(z), np.zeros_like(z)
-        for i, j in np.ndindex(*sizes):
-            weight = above[i] * beside[j]
-            rows = np.flatnonzero(weight)
-            own = weight[rows, None]
-            center[rows] += own * self.modes[i, j]
-            spread[rows] += own * (z[rows] @ self.roots[i, j].T)
-            diagonal[rows] += own * np.diag(self.roots[i, j])
-        gamma = np.empty_like(z)
-        gamma[:, self.prior.order] = center + scales * spread
-        return gamma.reshape(len(z), len(self.prior.mean), -1), np.log(scales * diagonal).sum(axis=1)
+        below = np.minimum(place.astype(int), np.maximum(sizes - 2, 0))
+        shares = np.stack([1 - (place - below), place - below])  # of the nodes below and above, along each axis
+        cells = below @ [sizes[1], 1]
+        gamma, diagonal = np.empty_like(z), np.empty_like(z)
+        for cell in np.unique(cells):
+            rows = np.flatnonzero(cells == cell)
+            i, j = divmod(int(cell), int(sizes[1]))
+            near = self.affine[i : i + 2, j : j + 2]
+            share = np.einsum("ad,bd->dab", *(shares[:, rows, axis][: near.shape[axis]] for axis in (0, 1)))
+            share = share.reshape(len(rows), -1)
+            modes, roots = near[..., 0].reshape(-1, size), near[..., 1:].reshape(-1, size, size)
+            of_nodes = (share[:, :, None] * z[rows, None]).reshape(len(rows), -1)
+            gamma[rows] = share @ modes + scales[rows] * (of_nodes @ roots.swapaxes(1, 2).reshape(-1, size))
+            diagonal[rows] = share @ roots.diagonal(axis1=1, axis2=2)
+        log_determinant = np.log(scales * diagonal).sum(axis=1)
+        gamma[:, self.prior.order] = gamma.copy()
+        return gamma.reshape(len(z), len(self.prior.mean), -1), log_determinant
 
     @cached_property
     def density(self) -> Density:

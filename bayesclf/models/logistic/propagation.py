@@ -15,14 +15,13 @@ from scipy.special import logsumexp, ndtri
 from scipy.stats import qmc
 
 from bayesclf.arrays import Array
+from bayesclf.models.logistic.density import POINTS, compiled_averages
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, log_normalizer
 from bayesclf.models.logistic.nodes import Found
 
-POINTS, REACH = 101, 7.0
-"""Points at which the likelihood of a row is averaged along one axis, and how many sds they reach from the mean."""
-POINTS_OF_MORE = 256
-"""Points along several axes."""
-SWEEPS, STEP, SETTLED = 8, 0.7, 0.1
+REACH = 7.0
+"""How many sds the points at which the likelihood of a row is averaged along one axis reach from the mean."""
+SWEEPS, STEP, SETTLED = 8, 0.7, 0.05
 """Most sweeps over the rows, the share of the way to its new site that each goes, and the change that ends them:
 the norm over the rows of the change of the mean in sds and of the log variance."""
 LEAST = 1e-6
@@ -47,8 +46,8 @@ class Propagation:
         if size == 1:
             axis = np.linspace(-REACH, REACH, POINTS)
             return axis[:, None], -0.5 * axis**2 - logsumexp(-0.5 * axis**2)
-        u = ndtri(qmc.Sobol(size, rng=0).random(POINTS_OF_MORE))
-        u -= u.mean(axis=0)
+        half = ndtri(qmc.Sobol(size, rng=0).random(POINTS // 2))
+        u = np.concatenate([half, -half])
         root = np.linalg.cholesky(u.T @ u / len(u))  # of covariance I to the last digit
         return np.asarray(linalg.solve_triangular(root, u.T, lower=True).T), np.full(len(u), -np.log(len(u)))
 
@@ -68,16 +67,16 @@ class Propagation:
         X, prior, shape = np.asarray(self.likelihood.X), objective.prior, start.shape
         of_prior, pull = prior.precision(), prior.gradient(np.zeros(shape)).ravel()
         tau, nu = self.known.get(start.tobytes()) or self._expansion(start)
-        for sweep in range(SWEEPS):
+        for _ in range(SWEEPS):
             lower = np.linalg.cholesky(self._precision(tau) + of_prior)
             gamma = linalg.cho_solve((lower, True), (nu.T @ X).ravel() + pull).reshape(shape)
             inverse = linalg.solve_triangular(lower, np.eye(len(lower)), lower=True).reshape(-1, *shape)
             spread = (inverse @ X.T).T  # (row, contrast, parameter)
             mean, root = X @ gamma.T, np.linalg.cholesky(spread @ spread.swapaxes(1, 2))
             log_site, changed, new_tau, new_nu = self._matched(mean, root, tau, nu)
-            if sweep == SWEEPS - 1 or np.linalg.norm(changed) < SETTLED:
-                break
             tau, nu = tau + STEP * (new_tau - tau), nu + STEP * (new_nu - nu)
+            if np.linalg.norm(changed) < SETTLED:
+                break
         self.known[gamma.tobytes()] = tau, nu
         value = float(prior.log_density(gamma[None])[0] + log_site.sum())
         if not np.isfinite(value):
@@ -139,21 +138,12 @@ class Propagation:
         `mean`, `root`: The row's φ is mean + root v, (row, contrast) and (row, contrast, contrast).
         """
         points, log_weight = self.points
-        size, y = points.shape[1], self.likelihood.y
-        phi = mean.T[:, :, None] + root.swapaxes(0, 1) @ points.T
-        scores = np.tensordot(self.contrast, phi, 1)
-        log_share = np.where(y >= 0, scores[np.maximum(y, 0), np.arange(len(y))].T, 0.0).T
-        log_share -= log_normalizer(scores, axis=0)
-        log_share *= self.likelihood.weight[:, None]
-        log_share += log_weight
-        top = log_share.max(axis=1, keepdims=True)
-        share = np.exp(log_share - top)
-        total = share.sum(axis=1, keepdims=True)
-        share /= total
-        center = share @ points
-        square = share @ (points[:, :, None] * points[:, None, :]).reshape(len(points), -1)
-        covariance = square.reshape(-1, size, size) - center[:, :, None] * center[:, None, :]
-        return (np.log(total) + top)[:, 0], center, covariance
+        size, rows = points.shape[1], self.likelihood
+        out = np.empty((len(mean), 1 + size + size**2))
+        given = mean, root, rows.y, rows.weight, self.contrast, points.T, log_weight, out
+        compiled_averages()(*map(np.ascontiguousarray, given))
+        center = out[:, 1 : 1 + size]
+        return out[:, 0], center, out[:, 1 + size :].reshape(-1, size, size) - center[:, :, None] * center[:, None, :]
 
 
 def _times(matrices: Array, vectors: Array) -> Array:

@@ -3,11 +3,9 @@
 import re
 
 import numpy as np
-import pymc as pm
 import pytest
 from helpers.cases import MIXED
-from helpers.families import PYTHON, ids
-from pymc.model.transform.conditioning import remove_value_transforms
+from helpers.families import ids
 from scipy import stats
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
@@ -53,56 +51,6 @@ def test_evidence_is_that_of_quadrature():
         log_joint += sum(stats.norm.logpdf(xi, beta @ zi, np.sqrt(sigma2)) for xi, zi in zip(x, z, strict=True))
         total += np.log(np.exp(log_joint).sum() * (t[1] - t[0]) ** len(sd) * (s[1] - s[0]))
     np.testing.assert_allclose(prior.log_evidence(statistics).sum(), total, rtol=1e-6)
-
-
-@pytest.mark.parametrize("free", [("v",), ("c", "u", "v")])
-def test_regressions_of_all_classes_are_those_of_rows_without_classes(rng, free):
-    X, y = mixed(rng)
-    edges = (("c", "u"), ("c", "v"), ("u", "v"))
-    prior, statistics = conditioned(ConditionalGaussian(edges=edges, class_free=free), X, y, BOTH)
-    one = Axes(("all",), BOTH.features, BOTH.levels)
-    apart, pooled = conditioned(ConditionalGaussian(edges=edges), X, 0 * y, one)
-    posterior, of_all = prior.posterior(statistics), apart.posterior(pooled)
-    (_, own), (_, expected) = list(posterior.parts())[-1], list(of_all.parts())[-1]
-    for name in ("m", "precision", "a", "b"):
-        np.testing.assert_allclose(getattr(own, name), np.repeat(getattr(expected, name), 2, axis=0), rtol=1e-12)
-    for values in (posterior.draw(rng, 3), prior.mle(statistics), prior.map(statistics)):
-        np.testing.assert_array_equal(values["beta"][:, 0, -4:], values["beta"][:, 1, -4:])
-    evidence, now = 0.0, prior
-    for x, k in zip(X, y, strict=True):
-        evidence += now.log_predictive(x[None])[0, k]
-        now = now.posterior(prior.statistics(x[None], np.array([k]), BOTH))
-    np.testing.assert_allclose(prior.log_evidence(statistics).sum(), evidence, rtol=1e-10)
-    if len(free) == 3:
-        np.testing.assert_allclose(evidence, apart.log_evidence(pooled).sum(), rtol=1e-12)
-    without = posterior.log_predictive_without(X, y)
-    for i in (0, 1, 2):
-        others = np.arange(len(y)) != i
-        less = prior.posterior(prior.statistics(X[others], y[others], BOTH))
-        np.testing.assert_allclose(without[i], less.log_predictive(X[i : i + 1])[0], rtol=1e-9)
-
-
-@pytest.mark.slow
-def test_regressions_of_all_classes_have_one_variable_in_pymc(rng):
-    X, y = mixed(rng)
-    edges = (("c", "v"), ("u", "v"))
-    prior, statistics = conditioned(ConditionalGaussian(edges=edges, class_free=("v",)), X, y, BOTH)
-    with pm.Model(coords={"outcome": BOTH.labels, **prior.coords()}) as model:
-        prior.pymc(statistics, "")
-    plain = remove_value_transforms(model)
-    differences = []
-    for point in (prior.draw(rng, 1) for _ in range(3)):
-        values = {own.name: own.of(point)[0] for own in prior.page_variables("")}
-        assert values["beta_v"].shape == (2, 2)
-        found = plain.compile_logp(mode=PYTHON)(values)
-        density = prior.log_density(X, point)[0, np.arange(len(y)), y].sum()
-        # `log_prior` is with respect to log σ², and up to a constant.
-        of_prior = prior.log_prior(point).log_density.sum() - np.log(point["sigma2"][0, :, 0]).sum()
-        differences.append(found - density - of_prior + np.log(point["sigma2"][0, 0, 1:]).sum())
-        back = prior.from_pymc({name: value[None] for name, value in values.items()}, "")
-        for name, value in point.items():
-            np.testing.assert_allclose(back[name], value, rtol=1e-12)
-    np.testing.assert_allclose(differences, differences[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("earlier", [False, True], ids=["prior", "posterior of earlier rows"])

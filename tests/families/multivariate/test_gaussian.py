@@ -6,8 +6,8 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
-from helpers.gaussian_cases import CovarianceMarginals
-from pytensor.compile.mode import Mode
+from helpers.cases import MULTIVARIATE_GAUSSIAN
+from helpers.families import PYTHON
 from scipy import integrate, optimize, stats
 from scipy.special import logsumexp
 
@@ -17,7 +17,6 @@ from bayesclf.families.multivariate import gaussian
 from bayesclf.families.multivariate.covariance import expectation, submatrix
 from bayesclf.pymc_models import multivariate_normals
 
-PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
 both = pytest.mark.parametrize("covariance", ["shared", "class"])
 
@@ -33,13 +32,6 @@ def resolved(covariance, X, y, **options):
     family = MultivariateGaussian(covariance, **options)
     statistics = family.statistics(X, y, AXES)
     return family.resolve_prior(statistics), statistics
-
-
-def point(rng, covariance, labels=3):
-    factor = rng.normal(size=(labels, 3, 3)) / 2 + np.eye(3)
-    Sigma = factor @ factor.swapaxes(1, 2) + 0.1 * np.eye(3)
-    found = {"mu": rng.normal(size=(1, labels, 3)), "Sigma": Sigma[:1] if covariance == "shared" else Sigma[None]}
-    return found | ({"nu": np.array([9.0])} if covariance == "shared" else {"nu": np.array([[5.0, 9.0, 30.0]])})
 
 
 def row_log_density(X, y, parameters):
@@ -141,14 +133,9 @@ def test_estimates_are_those_given_the_degrees_of_freedom_found(covariance):
         np.testing.assert_allclose(found[name], values, atol=1e-8)
 
 
-def test_a_posterior_that_becomes_a_prior_keeps_what_is_known_of_the_degrees():
-    X, y = data(missing=0.0)
-    prior, statistics = resolved("class", X, y)
-    first, second = (prior.statistics(X[part], y[part], AXES) for part in (slice(25), slice(25, None)))
-    in_two, whole = prior.posterior(first).posterior(second), prior.posterior(statistics)
-    for name, values in whole.mean().items():
-        np.testing.assert_allclose(in_two.mean()[name], values, rtol=1e-9)
-    said = [line.prior for line in in_two.priors() if line.parameter == "Sigma"]
+def test_a_posterior_that_becomes_a_prior_says_what_is_known_of_the_degrees():
+    prior, statistics = resolved("class", *data(missing=0.0))
+    said = [line.prior for line in prior.posterior(statistics).priors() if line.parameter == "Sigma"]
     assert all(words.endswith("; both given the rows of an earlier fit") for words in said)
 
 
@@ -279,7 +266,7 @@ def test_a_singular_covariance_has_too_few_rows_or_a_constant_column(rows, reaso
 @both
 def test_pymc_rows_with_missing_cells_have_the_density_of_their_observed_ones(covariance, rng):
     X, y = data(missing=0.3)
-    parameters = point(rng, covariance)
+    parameters = next(case for case in MULTIVARIATE_GAUSSIAN if case.family.covariance == covariance).point(rng)
     with pm.Model(coords={"outcome": AXES.labels, "feature": AXES.features, "other_feature": AXES.features}) as model:
         mu, chol = pt.constant(parameters["mu"][0]), pt.constant(np.linalg.cholesky(parameters["Sigma"][0]))
         multivariate_normals(mu, chol, X, pm.Data("labels", y))
@@ -287,17 +274,9 @@ def test_pymc_rows_with_missing_cells_have_the_density_of_their_observed_ones(co
     np.testing.assert_allclose(found, row_log_density(X, y, parameters).sum(), rtol=1e-10)
 
 
-def test_marginals_of_the_contract_are_those_of_scipys_draws():
-    """The contract's own second route: entries of inverse Wishart draws by SciPy."""
-    psi = np.array([[2.0, 0.7, 0.1], [0.7, 1.0, -0.3], [0.1, -0.3, 1.5]])
-    draws = stats.invwishart(6.5, psi).rvs(4000, random_state=1)
-    u = CovarianceMarginals(np.array([6.5]), psi[None]).cdf(draws).reshape(4000, 9)
-    assert min(stats.kstest(column, "uniform").pvalue for column in u.T) > 1e-5
-
-
 def test_factors_that_are_kept_change_no_density(monkeypatch, rng):
     X, _ = data(missing=0.4)
-    family, parameters = MultivariateGaussian(), point(rng, "shared")
+    family, parameters = MultivariateGaussian(), MULTIVARIATE_GAUSSIAN[0].point(rng)
     first = family.log_density(X, parameters)
     kept = len(gaussian.KEPT)
     np.testing.assert_array_equal(family.log_density(X, parameters), first)

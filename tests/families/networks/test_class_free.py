@@ -1,14 +1,12 @@
-"""Columns that do not depend on the class: everything by enumeration of small tables, and what they cannot change."""
+"""Columns that do not depend on the class, where the contract does not look: shared draws, and missing cells."""
 
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.families import PYTHON
 from helpers.suites import mainly
-from pymc.model.transform.conditioning import remove_value_transforms
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
 import bayesclf as bc
 from bayesclf.errors import InputError
@@ -35,16 +33,6 @@ def network(**options):
     return bc.BayesNetClassifier(**{**settings, **options})
 
 
-def counted(X, y):
-    """Return the counts of each table: by column, class ("all" where it is free) and parents' values."""
-    counts = {}
-    for (_, row), label in zip(X.iterrows(), y, strict=True):
-        for name, parents in GIVEN.items():
-            key = (name, "all" if name in FREE else label, tuple(row[parent] for parent in parents))
-            counts.setdefault(key, dict.fromkeys(LEVELS[name], 0.0))[row[name]] += 1
-    return counts
-
-
 def tables():
     """Return the keys of all tables."""
     return [
@@ -61,54 +49,9 @@ def probability(theta, row, label):
     return np.prod([theta[keys[name]][row[name]] for name in GIVEN])
 
 
-def estimate(X, y, alpha):
-    """Return n + alpha of each table, divided by its sum."""
-    counts, theta = counted(X, y), {}
-    for key in tables():
-        own = counts.get(key, {})
-        raw = np.array([own.get(level, 0.0) + alpha for level in LEVELS[key[0]]])
-        theta[key] = dict(zip(LEVELS[key[0]], raw / raw.sum(), strict=True))
-    return theta
-
-
-def posterior_probabilities(theta, X, y):
-    """Return P(y | x) by enumeration of what is missing, with π ~ Dirichlet(1) at its mean; (row, outcome)."""
-    pi = np.array([1.0 + np.sum(y == label) for label in CLASSES])
-    joint = np.zeros((len(X), len(CLASSES)))
-    for i, (_, row) in enumerate(X.iterrows()):
-        choices = [LEVELS[name] if pd.isna(row[name]) else (row[name],) for name in LEVELS]
-        for values in product(*choices):
-            full = dict(zip(LEVELS, values, strict=True))
-            joint[i] += [probability(theta, full, label) for label in CLASSES]
-    joint *= pi / pi.sum()
-    return joint / joint.sum(axis=1, keepdims=True)
-
-
 def with_gaps(X, seed=3):
     rng = np.random.default_rng(seed)
     return X.mask(rng.random(X.shape) < 0.35)
-
-
-@pytest.mark.parametrize("gaps", [False, True])
-def test_the_mean_and_the_predictive_are_those_of_pooled_counts(gaps):
-    X, y = rows()
-    clf = network().fit(X, y)
-    new = with_gaps(X) if gaps else X
-    expected = posterior_probabilities(estimate(X, y, 1.5), new, y)
-    for rule in ("mean", "predictive"):
-        np.testing.assert_allclose(clf.predict_proba(new, rule=rule), expected, atol=1e-12)
-
-
-def test_map_and_maximum_likelihood_are_those_of_pooled_counts():
-    X, y = rows(300)
-    clf = network(class_prior=[0.2, 0.3, 0.5]).fit(X, y)
-    prior = np.array([0.2, 0.3, 0.5])
-    for rule, added in (("mle", 0.0), ("map", 0.5)):
-        theta = estimate(X, y, added)
-        joint = prior * np.array([[probability(theta, row, label) for label in CLASSES] for _, row in X.iterrows()])
-        np.testing.assert_allclose(
-            clf.predict_proba(X, rule=rule), joint / joint.sum(axis=1, keepdims=True), atol=1e-12, err_msg=rule
-        )
 
 
 def test_all_classes_of_a_draw_have_one_table():
@@ -122,32 +65,6 @@ def test_all_classes_of_a_draw_have_one_table():
     np.testing.assert_array_equal(draws[:, 0, free], draws[:, 1, free])
     np.testing.assert_array_equal(draws[:, 0, free], draws[:, 2, free])
     assert (draws[:, 0, ~np.array(free)] != draws[:, 1, ~np.array(free)]).any()
-
-
-def test_the_evidence_counts_each_table_once():
-    X, y = rows()
-    model = network(class_prior="uniform").fit(X, y).model_
-    counts, expected = counted(X, y), len(y) * np.log(1 / 3)
-    for key in tables():
-        n = np.array([counts.get(key, {}).get(level, 0.0) for level in LEVELS[key[0]]])
-        a = np.full(len(n), 1.5)
-        expected += gammaln(a + n).sum() - gammaln((a + n).sum()) - gammaln(a).sum() + gammaln(a.sum())
-    assert model.log_evidence() == pytest.approx(expected, rel=1e-12)
-
-
-def test_leaving_out_a_row_changes_the_shared_tables_of_all_classes():
-    X, y = rows(30)
-    levels = X.apply(lambda column: pd.Categorical(column, LEVELS[column.name]))
-    clf = network(class_prior="uniform").fit(levels, y)
-    (block,), encoded = clf.model_.blocks, clf.rows(levels)
-    posterior = block.family.posterior(block.statistics)
-    codes = np.array([CLASSES.index(label) for label in y])
-    without = posterior.log_predictive_without(encoded.parts[0], codes)
-    for i in (0, 7, 19):
-        others = np.arange(30) != i
-        theta = estimate(X[others], y[others], 1.5)
-        expected = [np.log(probability(theta, X.iloc[i], label)) for label in CLASSES]
-        np.testing.assert_allclose(without[i], expected, rtol=1e-10)
 
 
 # Missing training cells
@@ -193,66 +110,6 @@ def test_em_arrives_where_no_small_step_rises(rule):
             values = np.array(list(theta[key].values())) * np.exp(step)
             moved = {**theta, key: dict(zip(theta[key], values / values.sum(), strict=True))}
             assert objective(moved) < best + 1e-7
-
-
-@pytest.mark.slow
-def test_augmentation_draws_from_the_posterior_of_all_completions():
-    """Of few missing cells the posterior is a mixture of Dirichlets over their completions."""
-    X, y = rows(14, seed=4)
-    X.loc[[0, 3], "rain"] = None
-    X.loc[5, "wet"] = None
-    X.loc[[8], ["rain", "wet"]] = None
-    clf = network(inference=bc.engines.Augmentation(draws=4000), class_prior="uniform").fit(X, y)
-    gaps = [(i, name) for name in ("rain", "wet") for i in np.flatnonzero(X[name].isna())]
-    weights, means = [], []
-    for values in product(*(LEVELS[name] for _, name in gaps)):
-        full = X.copy()
-        for (i, name), value in zip(gaps, values, strict=True):
-            full.loc[i, name] = value
-        counts, evidence = counted(full, y), 0.0
-        for key in tables():
-            n = np.array([counts.get(key, {}).get(level, 0.0) for level in LEVELS[key[0]]])
-            evidence += gammaln(n + 1.5).sum() - gammaln((n + 1.5).sum())
-        weights.append(evidence)
-        theta = estimate(full, y, 1.5)
-        means.append(
-            [
-                theta[("rain", "all", ())]["yes"],
-                theta[("wet", "all", ("yes",))]["wet"],
-                theta[("mood", "out", ("wet",))]["good"],
-            ]
-        )
-    weights = np.exp(np.array(weights) - max(weights))
-    expected = weights @ np.array(means) / weights.sum()
-    draws = clf.posterior_["posterior"]["theta"]
-    cells = ["rain=yes", "wet=wet | rain=yes", "mood=good | wet=wet"]
-    for cell, value in zip(cells, expected, strict=True):
-        own = draws.sel(cell=cell, outcome="out").values
-        chains = own.mean(axis=1)
-        error = max(chains.std(ddof=1) / 2, own.std() / np.sqrt(own.size))
-        assert own.mean() == pytest.approx(value, abs=5 * error), cell
-    np.testing.assert_array_equal(
-        draws.sel(cell="rain=yes", outcome="out").values, draws.sel(cell="rain=yes", outcome="home").values
-    )
-
-
-# PyMC, storage, parts
-
-
-def test_the_pymc_model_has_one_variable_for_all_classes():
-    X, y = rows()
-    clf = network(class_prior="uniform").fit(X, y)
-    model = clf.model_.pymc()
-    rng = np.random.default_rng(2)
-    point = clf.model_.prior_draw(rng, 1)
-    (block,) = clf.model_.blocks
-    plain = remove_value_transforms(model)
-    logp = plain.compile_logp(vars=plain.potentials, mode=PYTHON)
-    values = {own.name: own.of(point)[0] for own in block.family.page_variables("")}
-    assert values["theta_rain"].shape == (2,)
-    theta = as_theta(point, clf)
-    expected = sum(np.log(probability(theta, row, label)) for (_, row), label in zip(X.iterrows(), y, strict=True))
-    assert float(logp(values)) == pytest.approx(expected + len(y) * np.log(1 / 3), rel=1e-9)
 
 
 # What cannot be

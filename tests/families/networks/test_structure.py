@@ -5,6 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
+from helpers.trees import every_tree
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,20 +42,6 @@ def naive_information(X, y, i, j):
     return total
 
 
-def spanning_trees(n):
-    """Yield all trees on n nodes, from Prüfer sequences."""
-    for sequence in itertools.product(range(n), repeat=n - 2):
-        degree = [1 + sequence.count(node) for node in range(n)]
-        edges = []
-        for node in sequence:
-            leaf = min(v for v in range(n) if degree[v] == 1)
-            edges.append((leaf, node))
-            degree[leaf] -= 1
-            degree[node] -= 1
-        edges.append(tuple(v for v in range(n) if degree[v] == 1))
-        yield edges
-
-
 def chow_liu(statistics):
     """Return the tree of greatest Σ I(X_i; X_j), whatever the class (Chow and Liu 1968)."""
     return tan(statistics.pooled())
@@ -77,7 +64,7 @@ def test_the_tree_is_the_best_of_all_trees(features, learn, seed):
     information = {
         frozenset(pair): naive_information(X, labels, *pair) for pair in itertools.combinations(range(features), 2)
     }
-    totals = [sum(information[frozenset(edge)] for edge in tree) for tree in spanning_trees(features)]
+    totals = [sum(information[frozenset(edge)] for edge in tree.tolist()) for tree in every_tree(features)]
     assert len(totals) == features ** (features - 2)
     found = learn(statistics)
     position = {name: j for j, name in enumerate(statistics.axes.features)}

@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pytest
 from helpers.trees import every_tree
-from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from bayesclf.errors import Refused
@@ -177,20 +176,6 @@ def test_draws_are_of_the_posterior(options, rng):
     densities = np.exp(posterior.log_density(X[:5], drawn))
     error = densities.std(axis=0) / np.sqrt(draws)
     assert (np.abs(densities.mean(axis=0) - np.exp(posterior.log_predictive(X[:5]))) < 5 * error).all()
-
-
-def test_drawn_trees_pass_a_chi_square_test(rng):
-    X, y = dependent_rows(rng, 12)
-    _, _, posterior = fitted(X, y, None, SIZES)
-    slow = Enumerated(X, y, np.ones(12), SIZES, (1.0, 4.0))
-    share = np.exp(slow.terms - slow.log_evidence).sum(axis=0)
-    place = {frozenset(map(frozenset, tree)): number for number, tree in enumerate(slow.structures)}
-    first, second = pairs(4)
-    counts = np.zeros(16)
-    for present in posterior.draw(rng, 5000)["tree"]:
-        counts[place[frozenset(frozenset((int(first[e]), int(second[e]))) for e in np.flatnonzero(present))]] += 1
-    assert share.min() > 0.001
-    assert stats.chisquare(counts, share * 5000).pvalue > 1e-4
 
 
 def test_a_tree_s_density_does_not_depend_on_its_root(rng):
