@@ -261,7 +261,7 @@ class LogisticModel:
         if not self.learns:
             return {"weights": prior.log_density(theta)}
         at = self._scales_of(parameters)
-        return {"prior_scale": prior.log_density_of_scales(*at), "weights": prior.log_density(theta, *at)}
+        return {"prior_scale": prior.log_density_of_scales(*at), "weights": prior.given(*at).log_density(theta)}
 
     @staticmethod
     def _scales_of(parameters: Parameters) -> tuple[Array, Array]:
@@ -370,11 +370,7 @@ class LogisticModel:
         at, log_q = lattice.density.draw(rng, number) if self.learns else (np.zeros((number, 2)), np.zeros(number))
         z, log_t = of_z.draw(rng, number, lattice.modes.shape[-1])
         gamma, log_determinant = lattice.moved(at, z)
-        sd = (prior.sd * prior.scales(at[:, 0], at[:, 1]))[:, None, : 1 + prior.seen]
-        moved = (gamma if self.learns else prior.coordinates(gamma)) - prior.mean[:, : 1 + prior.seen]
-        log_prior = -0.5 * np.sum((moved / sd)[..., prior.flat :] ** 2, axis=(1, 2))
-        log_prior -= len(prior.mean) * np.log(sd[..., prior.flat :]).sum(axis=(1, 2))
-        log_prior += prior.log_density_of_scales(at[:, 0], at[:, 1])
+        log_prior = prior.along(*at.T).log_density(gamma) + prior.log_density_of_scales(*at.T)
         log_ratio = self._searched.values(gamma) + log_prior + log_determinant - log_q - log_t
         return self._of_coordinates(gamma, at, rng), log_ratio, z
 

@@ -250,7 +250,8 @@ class WeightPrior:
     U, (column, direction), orthonormal, those that the rows tell of first; None for the columns themselves. `values`: e
     (direction), the variances of C along them. `learned`: Whether the scale of a direction is s, (direction); others
     have one that is given, and are columns. `mean`: Of γ, (contrast, 1 + direction). `sd`: Of a contrast at s = 1 and ρ
-    = 0, (1 + direction), the intercept's first; infinite for a flat prior of it. `offset`: t (column): the intercept of
+    = 0, (1 + direction), the intercept's first; infinite for a flat prior of it. Given s and ρ of draws, (draw, 1 +
+    direction). `offset`: t (column): the intercept of
     γ is that of θ plus t·w. `seen`: Number of directions along which the rows vary. `unseen`: The prior of the weights
     of levels that the training rows lack, at s = 1. `unseen_learned`: Whether their scale is s, (category).
     """
@@ -275,7 +276,7 @@ class WeightPrior:
     @property
     def flat(self) -> bool:
         """Whether the intercept is free."""
-        return bool(np.isinf(self.sd[0]))
+        return bool(np.isinf(self.sd[..., 0]).all())
 
     @cached_property
     def correlation(self) -> float | None:
@@ -311,11 +312,11 @@ class WeightPrior:
         times = np.exp(log_scale)[..., None] * np.sqrt(1 - rho + rho * self.values)
         return np.concatenate([np.ones_like(rho), np.where(self.learned, times, 1.0)], axis=-1)
 
-    def given(self, log_scale: float, logit: float) -> WeightPrior:
-        """Return the prior of θ given s and ρ."""
-        return replace(self, settings=None, sd=self.sd * self.scales(np.array(log_scale), np.array(logit)))
+    def given(self, log_scale: float | Array, logit: float | Array) -> WeightPrior:
+        """Return the prior of θ given s and ρ, or given those of each draw, (draw)."""
+        return replace(self, settings=None, sd=self.sd * self.scales(np.asarray(log_scale), np.asarray(logit)))
 
-    def along(self, log_scale: float, logit: float) -> WeightPrior:
+    def along(self, log_scale: float | Array, logit: float | Array) -> WeightPrior:
         """Return the prior, given s and ρ, of the coordinates that are searched.
 
         Where a scale is learned, these are γ along the directions that the rows tell of; otherwise θ.
@@ -328,7 +329,7 @@ class WeightPrior:
             contrast=np.eye(len(self.mean)),
             directions=None,
             mean=own.mean[:, known],
-            sd=own.sd[known],
+            sd=own.sd[..., known],
             offset=np.zeros(self.seen),
         )
 
@@ -358,17 +359,14 @@ class WeightPrior:
         """Return θ (…, vector, 1 + column) of γ (…, contrast, 1 + direction)."""
         return np.asarray(self.contrast @ (gamma @ self.columns))
 
-    def log_density(self, theta: Array, log_scale: Array | None = None, logit: Array | None = None) -> Array:
-        """Return log p(θ | s, ρ), (draw), of θ (draw, vector, 1 + column), log s (draw) and logit ρ (draw).
+    def log_density(self, theta: Array) -> Array:
+        """Return log p(θ), (draw), of θ (draw, vector, 1 + column), at s = 1 and ρ = 0 if these are not given.
 
         A flat prior of the intercept counts as 1.
         """
-        sd = self.sd
-        if log_scale is not None and logit is not None:
-            sd = (self.sd * self.scales(log_scale, logit))[:, None]
-        z = ((self.coordinates(theta) - self.mean) / sd)[..., self.flat :]
-        log_sd = np.log(sd[..., self.flat :]).sum(axis=-1)
-        log_sd = log_sd[:, 0] if log_sd.ndim else log_sd
+        sd = np.atleast_2d(self.sd)[:, None, self.flat :]
+        z = (self.coordinates(theta) - self.mean)[..., self.flat :] / sd
+        log_sd = np.log(sd).sum(axis=(1, 2))
         return np.asarray(-0.5 * np.sum(z**2, axis=(1, 2)) - len(self.mean) * log_sd + self._constant)
 
     def gradient(self, theta: Array) -> Array:
@@ -426,7 +424,7 @@ class WeightPrior:
     @cached_property
     def _constant(self) -> float:
         """What the log densities of θ and of γ/sd differ by: normalizers, and the volume of M⁻¹ for each column."""
-        columns = len(self.sd) - self.flat
+        columns = int(self.sd.shape[-1]) - self.flat
         return -0.5 * len(self.mean) * columns * LOG_2_PI - columns * float(np.linalg.slogdet(self.contrast)[1])
 
 

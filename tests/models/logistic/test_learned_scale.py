@@ -106,13 +106,18 @@ def by_prior_draws(X: Array, y: Any, at: Array) -> tuple[dict[str, float], dict[
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("engine", ["nuts", "slice", "laplace"])
 def test_twenty_thousand_draws_agree_with_a_million_prior_draws(name: str, engine: str) -> None:
-    """E log s, sd log s, E ρ and P, within four of their stated Monte Carlo errors and the reference's own."""
+    """E log s, sd log s, E ρ and P, within four of their stated Monte Carlo errors and the reference's own.
+
+    The bounds hold for NUTS at its own `target_accept` of .9 too. There the warning says that some ten of 20,000 draws
+    diverge where rows are separable: a step across the wall of the likelihood throws log s out of range. They do not
+    move the averages. Steps at .97 are short enough that no more than two diverge.
+    """
     X, y = two_columns(name)
     at = np.array([1.5, -3.0])
     exact, reference = by_prior_draws(X, y, at)
     engines = {"nuts": bc.engines.NUTS(draws=5000, target_accept=0.97), "slice": bc.engines.Slice(draws=5000)}
     settings = engines.get(engine, Laplace(draws=5000, limit=1.0))
-    with warnings.catch_warnings():  # on separable rows, one or two of 20,000 draws may diverge
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "[12] of 20000 draws diverged", ConvergenceWarning)
         clf = bc.LogisticRegression(inference=settings, random_state=3).fit(X, y)
     tree = clf.posterior_
@@ -189,7 +194,7 @@ def test_the_machine_code_is_the_joint_density(n_labels: int, name: str) -> None
     gamma, log_determinant = lattice.moved(at, x[:, 2:])
     parameters = density.parameters(x, rng)
     theta = model._theta(parameters["intercept"], parameters["weight"])
-    log_prior = prior.log_density(theta, at[:, 0], at[:, 1])
+    log_prior = prior.given(*at.T).log_density(theta)
     rest = prior.coordinates(theta)[..., 1 + prior.seen :]  # drawn from their prior
     sd = (prior.sd * prior.scales(at[:, 0], at[:, 1]))[:, None, 1 + prior.seen :]
     log_prior = log_prior - stats.norm.logpdf(rest, 0, sd).sum(axis=(1, 2))
