@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,9 +32,7 @@ from bayesclf.evaluation.judgments import (
 )
 from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.evaluation.scores import (
-    binned_error,
-    confidence_gap,
-    errors_if_calibrated,
+    Calibration,
     mean_of_rows,
     standard_error_of_rows,
 )
@@ -48,14 +46,6 @@ BASELINE = ("baseline", NO_RULE)
 
 Its decision is the same for all rows: the most frequent class, or the cheapest decision where there are costs.
 """
-
-
-class Calibration(NamedTuple):
-    """The binned calibration error, its mean if the probabilities were calibrated, and P(then it is at least that)."""
-
-    error: float
-    expected: float
-    p_value: float
 
 
 class HeldOut:
@@ -150,11 +140,7 @@ def gain(comparison: HeldOut, key: Key, metric: str) -> Estimate:
 def calibration(comparison: HeldOut, key: Key) -> Calibration:
     """Return the calibration of an entry's probabilities; labels are simulated at the first call only."""
     if key not in comparison.calibrations:
-        log_proba, y = comparison.stacked(*key)
-        error = binned_error(log_proba, y)
-        simulated = errors_if_calibrated(log_proba, comparison.seed, repeats=comparison.repeats)
-        p_value = (1 + (simulated >= error).sum()) / (1 + len(simulated))
-        comparison.calibrations[key] = Calibration(error, float(simulated.mean()), float(p_value))
+        comparison.calibrations[key] = Calibration.of(*comparison.stacked(*key), comparison.seed, comparison.repeats)
     return comparison.calibrations[key]
 
 
@@ -176,8 +162,10 @@ def less_confident(comparison: HeldOut, key: Key) -> str:
 
 
 def _confidence_gap(comparison: HeldOut, model: str, rule: str) -> Array:
-    """Return the gap between confidence and rightness of each row, averaged over the repeats, (row)."""
-    return confidence_gap(*comparison.stacked(model, rule), np.concatenate(comparison.tested))
+    """Return the probability of the predicted class minus 1 where it is right, averaged over the repeats, (row)."""
+    log_proba, y = comparison.stacked(model, rule)
+    gaps = np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y)
+    return mean_of_rows(gaps, np.concatenate(comparison.tested))
 
 
 def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[str, Any]:

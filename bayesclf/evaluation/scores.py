@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -117,20 +118,6 @@ def binned_error(log_proba: Array, y: Integers) -> float:
     return float(np.abs(np.bincount(index, right - confidence, minlength=CALIBRATION_BINS)).sum() / len(y))
 
 
-def confidence_gap(log_proba: Array, y: Integers, rows: Integers | None = None) -> Array:
-    """Return the probability of the predicted class minus 1 where it is right, (row).
-
-    Parameters
-    ----------
-    log_proba, y
-        log P(k | x), (answer, outcome), and label codes (answer).
-    rows
-        Numbers of the rows (answer), where some were answered several times; the mean of each row is returned.
-    """
-    gap = np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y)
-    return np.asarray(gap if rows is None else mean_of_rows(gap, rows))
-
-
 def errors_if_calibrated(log_proba: Array, seed: int, replicates: int = REPLICATES, repeats: int = 1) -> Array:
     """Return calibration errors (replicate) of simulated labels, for which the probabilities are calibrated.
 
@@ -161,3 +148,17 @@ def errors_if_calibrated(log_proba: Array, seed: int, replicates: int = REPLICAT
         right = np.tile(rng.random(rows), repeats) < confidence
         errors[i] = np.abs(np.bincount(index, right - confidence, minlength=CALIBRATION_BINS)).sum() / len(confidence)
     return errors
+
+
+class Calibration(NamedTuple):
+    """The binned calibration error, its mean if the probabilities were calibrated, and P(then it is at least that)."""
+
+    error: float
+    expected: float
+    p_value: float
+
+    @classmethod
+    def of(cls, log_proba: Array, y: Integers, seed: int, repeats: int) -> Calibration:
+        """Return the calibration of probabilities; arguments are those of `errors_if_calibrated`."""
+        error, simulated = binned_error(log_proba, y), errors_if_calibrated(log_proba, seed, repeats=repeats)
+        return cls(error, float(simulated.mean()), float((1 + (simulated >= error).sum()) / (1 + len(simulated))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -45,6 +46,71 @@ def add_moments(X: Any, y: Any, weight: Any, origin: Any, n: Any, first: Any, se
             weights[j] += share
             sums[j] += share * deviation
             squares[j] += share * deviation * deviation
+
+
+@_compiled()
+def rising_factors(
+    ends: Any, words: Any, counts: Any, y: Any, alpha: Any, more: Any, steps: int, lost: float, factors: int
+) -> Any:
+    """Return Σ log [Γ(a + x)/Γ(a)] over the words of each row, (row, outcome).
+
+    A logarithm is taken of many factors at once. In the class `y` of a row, −1 for none, a has counted the row, and the
+    term is log [Γ(a)/Γ(a − x)].
+
+    `ends`, `words`, `counts`: Rows of counts x in SciPy's CSR format. `alpha`, `more`: (word, outcome) and (word), a is
+    their sum. `steps`: Largest whole count of which factors are taken. `lost`: Least share of a in a − x; below, the
+    term is NaN. `factors`: How many can be multiplied.
+    """
+    classes = alpha.shape[1]
+    out, product = np.zeros((len(y), classes)), np.ones(classes)
+    for row in range(len(y)):
+        label, total, own, own_total, left = y[row], out[row], 1.0, 0.0, factors
+        for entry in range(ends[row], ends[row + 1]):
+            of_word, extra, count = alpha[words[entry]], more[words[entry]], counts[entry]
+            whole = count <= steps and count == np.floor(count)
+            if label >= 0:
+                without = of_word[label] + extra - count
+                if without < lost * (of_word[label] + extra):
+                    own = np.nan
+                elif whole:
+                    for step in range(int(count)):
+                        own *= without + step
+                        if not 1e-100 < own < 1e100:
+                            own_total += np.log(own)
+                            own = 1.0
+                else:
+                    own_total += math.lgamma(without + count) - math.lgamma(without)
+            if not whole:
+                for k in range(classes):
+                    total[k] += math.lgamma(of_word[k] + extra + count) - math.lgamma(of_word[k] + extra)
+                continue
+            for step in range(int(count)):
+                for k in range(classes):
+                    product[k] *= of_word[k] + (extra + step)
+                left -= 1
+                if left == 0:
+                    for k in range(classes):
+                        total[k] += np.log(product[k])
+                        product[k] = 1.0
+                    left = factors
+        for k in range(classes):
+            total[k] += np.log(product[k])
+            product[k] = 1.0
+        if label >= 0:
+            total[label] = own_total + np.log(own)
+    return out
+
+
+@_compiled()
+def repeats(ends: Any, places: Any, width: int) -> bool:
+    """Return whether a row in SciPy's CSR format has two entries of one place."""
+    last = np.full(width, -1)
+    for row in range(len(ends) - 1):
+        for entry in range(ends[row], ends[row + 1]):
+            if last[places[entry]] == row:
+                return True
+            last[places[entry]] = row
+    return False
 
 
 @_compiled()

@@ -31,7 +31,9 @@ MOST_ROWS = 5_000
 FEW_ROWS = 500
 """Rows by which the first search is made."""
 NEAR = 0.25
-"""How far from the log α of these rows that of all is looked for first."""
+"""How far from the log α of these rows that of all is looked for at first, and at most at each step."""
+CLOSE = 1e-3
+"""Step at which this search ends. It squares, so that the error is below `TOLERANCE`."""
 LARGE = 1e8
 """Counts from which a row may be too large to be left out, as no digits of the smallest α are left beside it."""
 NUMBERS = 2**22
@@ -204,21 +206,33 @@ def maximum(score: Callable[[float], float], coarse: Callable[[float], float]) -
     """Return the α of the largest score: near the largest `coarse` one, which is that near the best of a grid."""
     grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID).tolist()
 
-    def within(of: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-        """Return the largest score between two log α, and where it is."""
-        found = optimize.minimize_scalar(
-            lambda log_alpha: -of(float(np.exp(log_alpha))),
-            bounds=(max(low, grid[0]), min(high, grid[-1])),
-            method="bounded",
-            options={"xatol": TOLERANCE if of is score else NEAR / 10},
-        )
-        return -float(found.fun), float(found.x)
-
     values = [coarse(float(np.exp(log_alpha))) for log_alpha in grid]
     best = int(np.argmax(values))
-    _, found = max((values[best], grid[best]), within(coarse, grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]))
+    found = optimize.minimize_scalar(
+        lambda log_alpha: -coarse(float(np.exp(log_alpha))),
+        bounds=(grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]),
+        method="bounded",
+        options={"xatol": TOLERANCE if coarse is score else NEAR / 10},
+    )
+    log_alpha = float(found.x) if -found.fun >= values[best] else grid[best]
     if coarse is not score:
-        start, width = found, NEAR
-        while abs((found := within(score, start - width, start + width)[1]) - start) > 0.99 * width:
-            width *= 4
-    return float(np.exp(found))
+        log_alpha = by_parabolas(lambda place: score(float(np.exp(place))), log_alpha, grid[0], grid[-1])
+    return float(np.exp(log_alpha))
+
+
+def by_parabolas(score: Callable[[float], float], start: float, low: float, high: float) -> float:
+    """Return where a smooth score is largest, of which few values can be taken: the top of a parabola through the best.
+
+    A step is uphill where the parabola has no top, or a far one.
+    """
+    places = np.clip(start, low + NEAR, high - NEAR) + np.array([-NEAR, 0.0, NEAR])
+    values = np.array([score(place) for place in places.tolist()])
+    while True:
+        best = np.argsort(values)[-3:]
+        place = places[best[-1]]
+        bend, slope, _ = np.polyfit(places[best] - place, values[best], 2)
+        step = -0.5 * slope / bend if bend < 0 else np.copysign(NEAR, slope)
+        found = float(np.clip(place + np.clip(step, -NEAR, NEAR), low, high))
+        if np.abs(places - found).min() < CLOSE:
+            return found if abs(found - place) < CLOSE else float(place)
+        places, values = np.append(places, found), np.append(values, score(found))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
@@ -20,16 +19,17 @@ from bayesclf.families.categorical import SimplexFamily, require_alpha, require_
 from bayesclf.families.cells import dense
 from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.page_tables import observe_counts
+from bayesclf.families.template import log_rising
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
-STEPS = 16
-"""Integer counts up to this use a sum of logarithms; others need log Γ, at several times the cost."""
+STEPS = 64
+"""Whole counts up to this use a product of so many factors; others need log Γ, which takes longer."""
 
 LOST = 1e-12
 """Least share of a concentration that must remain without a row: below it fewer than four digits are left."""
 
-ENTRIES = 2**16
-"""Number of entries whose log Γ are kept in memory at once, for all classes."""
+RANGE = 280.0
+"""Powers of ten that a product has room for."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     @override
     def log_predictive(self, X: Any) -> Array:
         """Return Pólya's log p(x | y, D), (row, outcome): without the multinomial coefficient."""
-        alpha = np.asarray(self.alpha)
-        return _Words.of(X).log_predictive(alpha)(np.zeros(alpha.shape[1]))
+        return _rising(X, np.asarray(self.alpha))(np.zeros(len(self.axes.features)))
 
     @override
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
@@ -150,23 +149,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     @override
     def without_each(self, X: Any, y: Integers) -> Callable[[Array], Array]:
         """Return the function, with what does not depend on the concentration computed once."""
-        alpha, words = np.asarray(self.alpha), _Words.of(X)
-        of_words, each = words.log_predictive(alpha), np.arange(len(y))
-        row, word, counts = words.row, words.counts.indices[words.order], words.counts.data[words.order]
-        own, total = alpha[y[row], word], alpha.sum(axis=1)[y]
-
-        def without(more: Array) -> Array:
-            """Return the predictive (row, outcome)."""
-            of_word, of_all = own + more[word], total + more.sum()
-            lost = of_word - counts < LOST * of_word
-            rising = _log_rising(np.where(lost, 1.0, of_word - counts), words.starts, counts[words.rest :])
-            of_own = np.bincount(row, np.where(lost, np.nan, rising), minlength=len(y))
-            rest = np.where(of_all - words.length < LOST * of_all, np.nan, of_all - words.length)
-            out = of_words(more)
-            out[each, y] = of_own - (gammaln(of_all) - gammaln(rest))
-            return out
-
-        return without
+        return _rising(X, np.asarray(self.alpha), y)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_j x_j log θ_jk: one weight per word (CS4780)."""
@@ -195,94 +178,54 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         return {"theta": ("outcome", "word")}
 
 
-@dataclass(frozen=True, eq=False)
-class _Words:
-    """Counts of words, with what log Γ(a + x)/Γ(a) of their counts x needs for any concentrations a.
+def _rising(X: Any, alpha: Array, y: Integers | None = None) -> Callable[[Array], Array]:
+    """Return the function from what each concentration has more, (word), to Pólya's log p(x | y, D), (row, outcome).
 
-    For a whole count that is log a + log(a + 1) + … + log(a + x − 1). It is taken once for all rows that have a word so
-    many times.
-
-    `counts`: (row, word), sparse, each stored entry above 0. `order`: Entries in the order of their counts, those last
-    that are not whole or above `STEPS`. `row`: Row of each entry in that order. `starts`: The first entries, in that
-    order, whose counts are above 1, 2, …. `rest`: The first that is not whole or above `STEPS`. `pairs`: Which pairs of
-    a word and a whole count each row has, (row, pair), sparse. `word`, `pair_starts`: The word of each pair, and the
-    first pairs whose counts are above 1, 2, ….
+    It is Σ_j log [Γ(a_j + x_j)/Γ(a_j)] − log [Γ(A + N)/Γ(A)] of `alpha` (outcome, word). `y`: Label codes (row) of the
+    classes whose `alpha` have counted the rows, and are to be without them.
     """
+    counts = _nonzero(X)
+    there = np.zeros(counts.shape[1], dtype=bool)
+    there[counts.indices] = True
+    words, place = np.flatnonzero(there), np.cumsum(there) - 1  # without sorting, unlike `np.unique`
+    given, total = alpha[:, words].T.copy(), alpha.sum(axis=1)
+    length = np.asarray(counts.sum(axis=1), dtype=float)
+    lengths, of_length = np.unique(length, return_inverse=True)
+    own = np.full(len(length), -1) if y is None else np.asarray(y, dtype=np.intp)
+    entries = counts.indptr.astype(np.intp), place[counts.indices], counts.data.astype(float), own
+    of_entries = _by_machine_code if counts.nnz >= dirichlet.MANY else _by_arrays
 
-    counts: sparse.csr_array
-    order: Integers
-    row: Integers
-    starts: Integers
-    rest: int
-    pairs: sparse.csr_array
-    word: Integers
-    pair_starts: Integers
+    def of_rows(more: Array) -> Array:
+        """Return the predictive (row, outcome)."""
+        of_all = total + more.sum()
+        normalizer = (gammaln(of_all + lengths[:, None]) - gammaln(of_all))[of_length]
+        if y is not None:
+            of_own = of_all[y]
+            rest = np.where(of_own - length < LOST * of_own, np.nan, of_own - length)
+            normalizer[np.arange(len(y)), y] = gammaln(of_own) - gammaln(rest)
+        return of_entries(*entries, given, more[words]) - np.asarray(normalizer)
 
-    @classmethod
-    def of(cls, X: Any) -> Self:
-        """Look at counts (row, word), dense or sparse."""
-        counts = _nonzero(X)
-        whole = (counts.data <= STEPS) & (counts.data == np.floor(counts.data))
-        times = np.where(whole, counts.data, STEPS + 1).astype(np.int16)  # which a radix sort takes
-        order = np.argsort(times, kind="stable")
-        row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[order]
-        rest = int(np.count_nonzero(whole))
-        words, of_entry = _different(counts.indices[whole], counts.shape[1])
-        pairs, of_entry = _different((times[whole].astype(np.intp) - 1) * len(words) + of_entry, STEPS * len(words))
-        ends = np.concatenate(([0], np.cumsum(whole)))[counts.indptr]
-        entries = sparse.csr_array((np.ones(rest), of_entry, ends), shape=(counts.shape[0], len(pairs)))
-        steps = np.arange(1, times[whole].max(initial=1))
-        starts, pair_starts = np.searchsorted(times[order], steps, "right"), np.searchsorted(pairs, steps * len(words))
-        return cls(counts, order, row, starts, rest, entries, words[pairs % max(len(words), 1)], pair_starts)
-
-    @cached_property
-    def length(self) -> Array:
-        """Number of words of each row, (row)."""
-        return np.asarray(self.counts.sum(axis=1), dtype=float)
-
-    def log_predictive(self, alpha: Array) -> Callable[[Array], Array]:
-        """Return the function from what each concentration has more, (word), to Pólya's log p(x | y, D).
-
-        It is Σ_j log [Γ(a_j + x_j)/Γ(a_j)] − log [Γ(A + N)/Γ(A)], (row, outcome), of `alpha` (outcome, word).
-        """
-        given, total = alpha[:, self.word].T.copy(), alpha.sum(axis=1)
-        lengths, place = np.unique(self.length, return_inverse=True)
-
-        def of_rows(more: Array) -> Array:
-            """Return the predictive (row, outcome)."""
-            out = np.asarray(self.pairs @ _log_rising(given + more[self.word, None], self.pair_starts))
-            for start in range(self.rest, len(self.order), ENTRIES):
-                some = slice(start, start + ENTRIES)
-                word, counts = self.counts.indices[self.order[some]], self.counts.data[self.order[some]]
-                concentration = alpha[:, word].T + more[word, None]
-                rising = gammaln(concentration + counts[:, None]) - gammaln(concentration)
-                np.add.at(out, self.row[some], rising)
-            of_all = total + more.sum()
-            return out - (gammaln(of_all + lengths[:, None]) - gammaln(of_all))[place]
-
-        return of_rows
+    return of_rows
 
 
-def _different(codes: Integers, number: int) -> tuple[Integers, Integers]:
-    """Return which of so many codes occur, and the place of each among them: without sorting, unlike `np.unique`."""
-    there = np.zeros(number, dtype=bool)
-    there[codes] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+def _by_arrays(ends: Integers, words: Integers, counts: Array, y: Integers, alpha: Array, more: Array) -> Array:
+    """Return what `kernels.rising_factors` does, of few entries: loading the machine code would take longer."""
+    concentration = alpha[words] + more[words, None]
+    rows, each = np.repeat(np.arange(len(y)), np.diff(ends)), np.arange(len(words))
+    own = concentration[each, y[rows]]
+    without = np.where(own - counts < LOST * own, np.nan, own - counts)
+    rising = log_rising(concentration, counts[:, None])
+    rising[each, y[rows]] = np.where(y[rows] < 0, rising[each, y[rows]], log_rising(without, counts))
+    return np.asarray(sparse.csr_array((np.ones(len(words)), each, ends), shape=(len(y), len(words))) @ rising)
 
 
-def _log_rising(alpha: Array, starts: Integers, counts: Array | None = None) -> Array:
-    """Return log [Γ(α + x)/Γ(α)] of each α (entry, …) and count x.
+def _by_machine_code(ends: Integers, words: Integers, counts: Array, y: Integers, alpha: Array, more: Array) -> Array:
+    """Return the same of many entries."""
+    from bayesclf.families.kernels import rising_factors
 
-    `starts`: The first entries whose whole counts are above 1, 2, …. `counts`: Counts of the last entries, for which
-    log Γ is taken.
-    """
-    total = np.log(alpha)
-    for step, first in enumerate(starts.tolist(), 1):
-        total[first:] += np.log(alpha[first:] + step)
-    if counts is not None and len(counts):
-        rest = alpha[-len(counts) :]
-        total[-len(counts) :] = gammaln(rest + counts) - gammaln(rest)
-    return total
+    sizes = alpha.min() + more.min(), alpha.max() + more.max() + STEPS
+    factors = max(1, int(RANGE / np.abs(np.log10(sizes)).max()))
+    return np.asarray(rising_factors(ends, words, counts, y, alpha, more, STEPS, LOST, factors))
 
 
 def _nonzero(X: Any) -> sparse.csr_array:

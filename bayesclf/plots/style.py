@@ -44,7 +44,7 @@ RULE_STYLE = {
     "mean": RuleStyle("#0f9d76", "P", (0, (5, 1, 1, 1, 1, 1))),
     "bayes-optimal": RuleStyle("#2f6fd0", "o", "-"),
     "predictive": RuleStyle("#bf5fa0", "D", (0, (7, 2))),
-    "tempered": RuleStyle("#5b4bb8", "X", (0, (3, 1, 1, 1))),
+    "tempered": RuleStyle("#7d5bd0", "X", (0, (3, 1, 1, 1))),
     "gibbs": RuleStyle("#dd5a22", "^", ":"),
 }
 """Colors that color-blind readers can distinguish, on white and dark backgrounds (after Okabe and Ito)."""

@@ -115,7 +115,8 @@ def _first(
         lost = f"The log loss is infinite: the true class of {counted(infinite, 'row')} got the probability 0."
         said = [errors(counts, classes), lost if infinite else "", no_better(held_out, held_out.best, classes)]
         parts = [Text(answer, "headline"), Text(checked), next_step, Beside([numbers, drawn])]
-        parts.append(Items([*filter(None, said)]))
+        if any(said):
+            below.insert(0, Items([*filter(None, said)]))
     notes = [first_upper(note) for note in (classifier.notes_ if frame is None else untold(classifier.notes_, frame))]
     worth: list[Part] = [Findings(diagnosis.tips), Items(notes)]
     if diagnosis.tips or notes:

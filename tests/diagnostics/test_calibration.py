@@ -11,7 +11,7 @@ import bayesclf as bc
 from bayesclf.diagnostics import CHECKS
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.held_out import HeldOut
-from bayesclf.evaluation import score_table, scores
+from bayesclf.evaluation import scores
 from bayesclf.evaluation.cross_validation import Answers
 from bayesclf.evaluation.score_table import calibration
 from bayesclf.report.facts import facts
@@ -165,8 +165,8 @@ def test_calibration_error_of_calibrated_rows_is_as_expected():
 
 def test_labels_are_simulated_once_for_the_table_and_the_facts(monkeypatch):
     times = []
-    simulated = score_table.errors_if_calibrated
-    monkeypatch.setattr(score_table, "errors_if_calibrated", lambda *a, **k: times.append(1) or simulated(*a, **k))
+    simulated = scores.errors_if_calibrated
+    monkeypatch.setattr(scores, "errors_if_calibrated", lambda *a, **k: times.append(1) or simulated(*a, **k))
     clf, (X, y) = gaussian(*normal_rows(60))
     comparison = bc.compare({"nb": clf}, X, y, repeats=1)
     line = comparison.table.set_index("rule").loc[comparison.best[1]]

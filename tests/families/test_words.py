@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from bayesclf.errors import Refused
-from bayesclf.families import Axes, Bernoulli, Multinomial
+from bayesclf.families import Axes, Bernoulli, Multinomial, dirichlet, multinomial
 from bayesclf.families.cells import dense
 from bayesclf.families.terms import Pair
 
@@ -68,3 +68,21 @@ def test_a_small_table_is_made_dense_and_a_large_one_refused():
     np.testing.assert_array_equal(dense(sparse.csr_array(np.eye(2))), np.eye(2))
     with pytest.raises(Refused, match="would hold all their 4,194,305 cells \\(limit 4,194,304\\)"):
         dense(sparse.csr_array((1, 2**22 + 1)))
+
+
+def test_many_entries_are_added_up_as_few_are(rng):
+    counts = sparse.csr_array(rng.poisson(0.7, (12, 8)) * np.array([1.0, 1, 1, 1, 0.5, 1, 100, 1e9]))
+    counts.eliminate_zeros()
+    y = np.arange(12) % 4 - 1  # −1: not to be left out
+    alpha = rng.gamma(1.0, 30.0, (8, 3)) + np.stack([counts[y == k].sum(axis=0) for k in range(3)], axis=1)
+    entries = counts.indptr.astype(np.intp), counts.indices.astype(np.intp), counts.data, y, alpha, rng.random(8)
+    few, many = multinomial._by_arrays(*entries), multinomial._by_machine_code(*entries)
+    assert np.isnan(many).sum() == np.isnan(few).sum()
+    np.testing.assert_allclose(many, few, rtol=1e-12)
+
+
+def test_entries_of_one_cell_are_one_however_many_there_are():
+    rows = sparse.csr_array((np.ones(3), [1, 0, 1], [0, 3]), shape=(1, 2))
+    many = sparse.vstack([rows] * dirichlet.MANY, format="csr")
+    assert dirichlet.canonical(many)[[0]].toarray().tolist() == dirichlet.canonical(rows).toarray().tolist()
+    assert dirichlet.canonical(many).nnz == 2 * dirichlet.MANY
