@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesclf.errors import InputError
-from bayesclf.families import FAMILIES, Axes, Categorical, Gaussian
+from bayesclf.families import FAMILIES, Axes, Categorical, Gaussian, LearntAlpha
 
 
 def assert_same_statistics(found, expected, rtol=1e-12):
@@ -153,6 +153,8 @@ def test_a_column_without_an_observed_cell_is_not_informative(case):
         (lambda: FAMILIES["hurdle"](alpha=-1.0), "alpha must be above 0"),
         (lambda: FAMILIES["histogram"](a=()), "a must be above 0"),
         (lambda: FAMILIES["ordinal"](alpha=0.0), "alpha must be above 0"),
+        (lambda: LearntAlpha(spread=0.0), r"spread must be above 0 and finite, not 0\.0"),
+        (lambda: LearntAlpha(least_levels=0), "least_levels must be a whole number of at least 1, not 0"),
         (lambda: FAMILIES["every-tree"](()), r"equivalent_rows must be above 0 and finite, not \(\)"),
     ],
 )

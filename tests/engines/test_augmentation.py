@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
+from helpers.families import chained
 from helpers.suites import mainly
 from scipy.special import logsumexp
 
@@ -19,6 +20,7 @@ SIZES = (2, 3, 2)
 AXES = Axes(("no", "yes"), ("a", "b", "c"), ((0, 1), (0, 1, 2), (0, 1)))
 FAMILIES = {
     "tree": BayesianNetwork(alpha=0.7, edges=(("a", "b"), ("b", "c"))),
+    "class-free": BayesianNetwork(alpha=1.5, edges=(("a", "b"), ("b", "c")), class_free=("a", "b")),
     "collider": BayesianNetwork(edges=(("a", "c"), ("b", "c"))),
     "joint": JointTable(alpha=0.5),
     "sparse": JointTable(alpha=0.05),
@@ -31,12 +33,6 @@ def table_with_gaps(rng, n=12, gaps=7):
     X = np.column_stack([rng.integers(size, size=n) for size in SIZES])
     X.ravel()[rng.choice(X.size, gaps, replace=False)] = -1
     return X, rng.integers(2, size=n)
-
-
-def joined(states):
-    """Return states of all chains as one, (draw, …), those of one chain together."""
-    found = {name: np.stack([state[name] for state in states], axis=1) for name in states[0]}
-    return {name: values.reshape(-1, *values.shape[2:]) for name, values in found.items()}
 
 
 def completed(X, sizes):
@@ -68,17 +64,6 @@ def posterior_moments(family, X, y, axes):
     return mean, np.sqrt(square - mean**2)
 
 
-def alternate(alternation, chains, draws, rng, tune=50):
-    """Return draws of θ, (draw, outcome, cell), those of one chain together."""
-    state, kept = alternation.start(rng), []
-    for _ in range(tune):
-        state = alternation.step(state, rng)
-    for _ in range(draws):
-        state = alternation.step(state, rng)
-        kept.append(state)
-    return alternation.parameters(joined(kept))
-
-
 def assert_moments(chains, mean, sd):
     """Assert that draws (chain, draw) have a mean and an sd, within Monte Carlo error."""
     for method, found, expected in (("mean", chains.mean(), mean), ("sd", chains.std(), sd)):
@@ -91,7 +76,7 @@ def test_moments_are_those_of_enumeration(name, rng):
     statistics = GroupedMoments.of(X, y, AXES)
     family = FAMILIES[name].resolve_prior(statistics)
     mean, sd = posterior_moments(family, X, y, AXES)
-    theta = alternate(family.alternation(statistics, 4), 4, 600, rng)["theta"]
+    theta = chained(family.alternation(statistics, 4), rng, 50, 600)["theta"]
     for label, cell in np.ndindex(mean.shape):
         assert_moments(theta[:, label, cell].reshape(4, -1), mean[label, cell], sd[label, cell])
 

@@ -13,12 +13,9 @@ EXPERIMENT = find("assumptions")
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    patch = pytest.MonkeyPatch()
-    patch.setattr("bayesclf.plots.boundary.GRID", 41)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bayesclf.plots.boundary.GRID", 41)
         yield run(EXPERIMENT, EXPERIMENT.Settings(picture_rows=30), tmp_path_factory.mktemp("assumptions"))
-    finally:
-        patch.undo()
 
 
 @pytest.fixture(scope="module")

@@ -40,14 +40,10 @@ def test_lines_are_the_models_own_log_odds(pair, rng):
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("convergence")
-    patch = pytest.MonkeyPatch()
-    patch.setattr("bayesclf.experiments.convergence.COLUMNS", (4, 8))
-    patch.setattr("bayesclf.experiments.convergence.SIZES", (16, 64, 256))
-    try:
-        return run(EXPERIMENT, EXPERIMENT.Settings(sets=40), folder)
-    finally:
-        patch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EXPERIMENT, "COLUMNS", (4, 8))
+        patch.setattr(EXPERIMENT, "SIZES", (16, 64, 256))
+        return run(EXPERIMENT, EXPERIMENT.Settings(sets=40), tmp_path_factory.mktemp("convergence"))
 
 
 @pytest.mark.slow

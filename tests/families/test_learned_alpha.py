@@ -6,7 +6,6 @@ import pytest
 from scipy import sparse
 
 import bayesclf as bc
-from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, LearntAlpha, learned_alpha
 from bayesclf.families.learned_alpha import LOWEST, TEXTBOOK, criterion, left_out_rows, maximum
 
@@ -214,18 +213,6 @@ def test_a_coarse_score_says_only_where_the_search_begins():
         return -(np.log(alpha / best) ** 2)
 
     assert learned_alpha.maximum(score, lambda alpha: score(alpha, 0.5)) == pytest.approx(3.0, rel=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: LearntAlpha(spread=0.0), r"spread must be above 0 and finite, not 0\.0"),
-        (lambda: LearntAlpha(least_levels=0), "least_levels must be a whole number of at least 1, not 0"),
-    ],
-)
-def test_settings_are_checked(make, message):
-    with pytest.raises(InputError, match=message):
-        make()
 
 
 def test_features_of_few_levels_keep_the_concentration_of_the_textbook(rng):

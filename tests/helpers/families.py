@@ -40,6 +40,17 @@ def assert_same_parameters(found, expected, **tolerances):
         np.testing.assert_allclose(found[name], values, err_msg=name, **tolerances)
 
 
+def chained(alternation, rng, tune, draws):
+    """Return parameters by name, the draws of each chain of an alternation after those of the chain before."""
+    state, kept = alternation.start(rng), []
+    for number in range(tune + draws):
+        state = alternation.step(state, rng)
+        if number >= tune:
+            kept.append(state)
+    states = {name: np.stack([state[name] for state in kept], axis=1) for name in kept[0]}
+    return alternation.parameters({name: v.reshape(-1, *v.shape[2:]) for name, v in states.items()})
+
+
 def assert_drawn_from(draws, marginals):
     """Compare independent draws with each parameter's distribution, by its uniform transform."""
     assert draws.keys() == marginals.keys()

@@ -199,21 +199,17 @@ def test_draws_from_the_prior_follow_its_words(case):
                 alpha = dirichlet_alpha(line.prior, theta.shape[1])
                 np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-12)
                 uniform = [stats.beta(a, alpha.sum() - a).cdf(cell) for a, cell in zip(alpha, theta.T, strict=True)]
-            elif line.prior.startswith("InvWishart(nu"):
-                least, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
-                nu = draws["nu"].reshape(DRAWS, -1)[:, outcome if draws["nu"].ndim > 1 else 0]
-                uniform = [
-                    stats.invgamma((nu - len(diagonal) + 1) / 2, scale=(nu - least) * own / 2).cdf(
-                        at(draws["Sigma"], dims["Sigma"], outcome, feature)
-                    )
-                    for feature, own in enumerate(diagonal)
-                ]
             elif line.prior.startswith("InvWishart"):
-                nu, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
+                first, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
+                nu, factor = first, 1.0
+                if line.prior.startswith("InvWishart(nu"):
+                    nu = draws["nu"].reshape(DRAWS, -1)[:, outcome if draws["nu"].ndim > 1 else 0]
+                    factor = nu - first
+                entries = (at(draws["Sigma"], dims["Sigma"], outcome, feature) for feature in range(len(diagonal)))
                 shape = (nu - len(diagonal) + 1) / 2
                 uniform = [
-                    stats.invgamma(shape, scale=psi / 2).cdf(at(draws["Sigma"], dims["Sigma"], outcome, feature))
-                    for feature, psi in enumerate(diagonal)
+                    stats.invgamma(shape, scale=factor * own / 2).cdf(entry)
+                    for own, entry in zip(diagonal, entries, strict=True)
                 ]
             else:
                 uniform = []

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
+from helpers.families import chained
 from helpers.suites import mainly
 from scipy.special import logsumexp
 
@@ -82,14 +83,7 @@ def sums(alpha):
 
 def drawn(prior, X, y, rng, draws=200, tune=50):
     """Return draws of all chains, (chain, draw, parameter)."""
-    alternation = prior.alternation(prior.statistics(X, y, AXES), CHAINS)
-    state, kept = alternation.start(rng), []
-    for number in range(tune + draws):
-        state = alternation.step(state, rng)
-        if number >= tune:
-            kept.append(state)
-    states = {name: np.stack([state[name] for state in kept], axis=1) for name in kept[0]}
-    found = alternation.parameters({name: v.reshape(-1, *v.shape[2:]) for name, v in states.items()})
+    found = chained(prior.alternation(prior.statistics(X, y, AXES), CHAINS), rng, tune, draws)
     return np.concatenate([found[name] for name in ("theta", "beta", "sigma2")], axis=2).reshape(CHAINS, draws, -1)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
+from helpers.families import chained
 from scipy import stats
 
 from bayesclf.families import Axes, MultivariateGaussian
@@ -93,14 +94,7 @@ def test_monotone_gaps_have_the_posterior_of_a_regression(rng):
     prior = MultivariateGaussian(**given).resolve_prior(statistics)
     expected = monotone_posterior(X, prior, rng, 40_000)
     chains, draws = 40, 300
-    alternation = prior.alternation(statistics, chains)
-    state, kept = alternation.start(rng), []
-    for number in range(50 + draws):
-        state = alternation.step(state, rng)
-        if number >= 50:
-            kept.append(state)
-    states = {name: np.stack([state[name] for state in kept], axis=1) for name in kept[0]}
-    found = alternation.parameters({name: v.reshape(-1, *v.shape[2:]) for name, v in states.items()})
+    found = chained(prior.alternation(statistics, chains), rng, 50, draws)
     assert found["Sigma"].shape == (chains * draws, 2, 2)
     Sigma = found["Sigma"].reshape(-1, 4)[:, [0, 1, 3]]
     for values, exact in zip(np.column_stack([found["mu"][:, 0], Sigma]).T, expected.T, strict=True):
@@ -108,10 +102,7 @@ def test_monotone_gaps_have_the_posterior_of_a_regression(rng):
         ours, theirs = (np.tanh((part - scale[1]) / (scale[2] - scale[0])) for part in (values, exact))
         ours = ours.reshape(chains, draws)
         for method in ("mean", "sd"):
-            difference = (
-                getattr(ours, {"sd": "std"}.get(method, method))()
-                - getattr(theirs, {"sd": "std"}.get(method, method))()
-            )
+            difference = np.subtract(*(getattr(part, method.replace("sd", "std"))() for part in (ours, theirs)))
             error = np.hypot(array_stats.mcse(ours, method=method), theirs.std() / np.sqrt(len(theirs)))
             assert abs(difference) < STANDARD_ERRORS * error
 

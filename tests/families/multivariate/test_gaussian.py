@@ -6,6 +6,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+from helpers.cases import MULTIVARIATE_GAUSSIAN
 from helpers.families import PYTHON
 from scipy import integrate, optimize, stats
 from scipy.special import logsumexp
@@ -31,13 +32,6 @@ def resolved(covariance, X, y, **options):
     family = MultivariateGaussian(covariance, **options)
     statistics = family.statistics(X, y, AXES)
     return family.resolve_prior(statistics), statistics
-
-
-def point(rng, covariance, labels=3):
-    factor = rng.normal(size=(labels, 3, 3)) / 2 + np.eye(3)
-    Sigma = factor @ factor.swapaxes(1, 2) + 0.1 * np.eye(3)
-    found = {"mu": rng.normal(size=(1, labels, 3)), "Sigma": Sigma[:1] if covariance == "shared" else Sigma[None]}
-    return found | ({"nu": np.array([9.0])} if covariance == "shared" else {"nu": np.array([[5.0, 9.0, 30.0]])})
 
 
 def row_log_density(X, y, parameters):
@@ -272,7 +266,7 @@ def test_a_singular_covariance_has_too_few_rows_or_a_constant_column(rows, reaso
 @both
 def test_pymc_rows_with_missing_cells_have_the_density_of_their_observed_ones(covariance, rng):
     X, y = data(missing=0.3)
-    parameters = point(rng, covariance)
+    parameters = next(case for case in MULTIVARIATE_GAUSSIAN if case.family.covariance == covariance).point(rng)
     with pm.Model(coords={"outcome": AXES.labels, "feature": AXES.features, "other_feature": AXES.features}) as model:
         mu, chol = pt.constant(parameters["mu"][0]), pt.constant(np.linalg.cholesky(parameters["Sigma"][0]))
         multivariate_normals(mu, chol, X, pm.Data("labels", y))
@@ -282,7 +276,7 @@ def test_pymc_rows_with_missing_cells_have_the_density_of_their_observed_ones(co
 
 def test_factors_that_are_kept_change_no_density(monkeypatch, rng):
     X, _ = data(missing=0.4)
-    family, parameters = MultivariateGaussian(), point(rng, "shared")
+    family, parameters = MultivariateGaussian(), MULTIVARIATE_GAUSSIAN[0].point(rng)
     first = family.log_density(X, parameters)
     kept = len(gaussian.KEPT)
     np.testing.assert_array_equal(family.log_density(X, parameters), first)

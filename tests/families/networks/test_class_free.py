@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.suites import mainly
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
 import bayesclf as bc
 from bayesclf.errors import InputError
@@ -33,16 +33,6 @@ def network(**options):
     return bc.BayesNetClassifier(**{**settings, **options})
 
 
-def counted(X, y):
-    """Return the counts of each table: by column, class ("all" where it is free) and parents' values."""
-    counts = {}
-    for (_, row), label in zip(X.iterrows(), y, strict=True):
-        for name, parents in GIVEN.items():
-            key = (name, "all" if name in FREE else label, tuple(row[parent] for parent in parents))
-            counts.setdefault(key, dict.fromkeys(LEVELS[name], 0.0))[row[name]] += 1
-    return counts
-
-
 def tables():
     """Return the keys of all tables."""
     return [
@@ -57,16 +47,6 @@ def probability(theta, row, label):
     """Return p(x | y) of a row without gaps."""
     keys = {name: (name, "all" if name in FREE else label, tuple(row[p] for p in GIVEN[name])) for name in GIVEN}
     return np.prod([theta[keys[name]][row[name]] for name in GIVEN])
-
-
-def estimate(X, y, alpha):
-    """Return n + alpha of each table, divided by its sum."""
-    counts, theta = counted(X, y), {}
-    for key in tables():
-        own = counts.get(key, {})
-        raw = np.array([own.get(level, 0.0) + alpha for level in LEVELS[key[0]]])
-        theta[key] = dict(zip(LEVELS[key[0]], raw / raw.sum(), strict=True))
-    return theta
 
 
 def with_gaps(X, seed=3):
@@ -130,47 +110,6 @@ def test_em_arrives_where_no_small_step_rises(rule):
             values = np.array(list(theta[key].values())) * np.exp(step)
             moved = {**theta, key: dict(zip(theta[key], values / values.sum(), strict=True))}
             assert objective(moved) < best + 1e-7
-
-
-@pytest.mark.slow
-def test_augmentation_draws_from_the_posterior_of_all_completions():
-    """Of few missing cells the posterior is a mixture of Dirichlets over their completions."""
-    X, y = rows(14, seed=4)
-    X.loc[[0, 3], "rain"] = None
-    X.loc[5, "wet"] = None
-    X.loc[[8], ["rain", "wet"]] = None
-    clf = network(inference=bc.engines.Augmentation(draws=4000), class_prior="uniform").fit(X, y)
-    gaps = [(i, name) for name in ("rain", "wet") for i in np.flatnonzero(X[name].isna())]
-    weights, means = [], []
-    for values in product(*(LEVELS[name] for _, name in gaps)):
-        full = X.copy()
-        for (i, name), value in zip(gaps, values, strict=True):
-            full.loc[i, name] = value
-        counts, evidence = counted(full, y), 0.0
-        for key in tables():
-            n = np.array([counts.get(key, {}).get(level, 0.0) for level in LEVELS[key[0]]])
-            evidence += gammaln(n + 1.5).sum() - gammaln((n + 1.5).sum())
-        weights.append(evidence)
-        theta = estimate(full, y, 1.5)
-        means.append(
-            [
-                theta[("rain", "all", ())]["yes"],
-                theta[("wet", "all", ("yes",))]["wet"],
-                theta[("mood", "out", ("wet",))]["good"],
-            ]
-        )
-    weights = np.exp(np.array(weights) - max(weights))
-    expected = weights @ np.array(means) / weights.sum()
-    draws = clf.posterior_["posterior"]["theta"]
-    cells = ["rain=yes", "wet=wet | rain=yes", "mood=good | wet=wet"]
-    for cell, value in zip(cells, expected, strict=True):
-        own = draws.sel(cell=cell, outcome="out").values
-        chains = own.mean(axis=1)
-        error = max(chains.std(ddof=1) / 2, own.std() / np.sqrt(own.size))
-        assert own.mean() == pytest.approx(value, abs=5 * error), cell
-    np.testing.assert_array_equal(
-        draws.sel(cell="rain=yes", outcome="out").values, draws.sel(cell="rain=yes", outcome="home").values
-    )
 
 
 # What cannot be
