@@ -183,7 +183,9 @@ def fit(
     options.one_of(model, known, "--model")
     options.one_of(inference, [AUTO, *ENGINES], "--inference")
     options.one_of(unlabeled, options.UNLABELED, "--unlabeled")
-    path = options.named_output(output, "--output", "model.nc", [table])
+    path = output_file(output, "--output", [table])
+    if path is None or path == STDOUT:
+        raise InputError("--output - is not possible for a model; give the name of a file, such as model.nc")
     kinds, classifier = options.column_kinds(kind), options.classifier(model, inference, random_state=seed)
     if is_streamed(table, STREAMED_BYTES if issubclass(known[model][0], GenerativeClassifier) else None):
         require_elsewhere(path, table, "--output")

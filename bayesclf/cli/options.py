@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from inspect import Parameter, signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from bayesclf.errors import InputError
-from bayesclf.files import STDOUT, output_file
 from bayesclf.tables.options import option as named_option
 from bayesclf.wording import did_you_mean, joined, listed, named
 
@@ -102,14 +100,6 @@ def classifier(name: str, engine: str, **settings: Any) -> BayesClassifier:
 def app(name: str | None, help: str, **settings: Any) -> typer.Typer:
     """Return an empty group of commands, with the formats of all of them."""
     return typer.Typer(name=name, help=help, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
-
-
-def named_output(name: str, option: str, example: str, inputs: Sequence[str]) -> Path:
-    """Check a file to be written, as `output_file` does, that cannot be stdout; messages have the example."""
-    path = output_file(name, option, inputs)
-    if path is None or path == STDOUT:
-        raise InputError(f"{option} - is not possible here; give the name of a file, such as {example}")
-    return path
 
 
 def one_of(name: str, known: Iterable[str], option: str) -> str:

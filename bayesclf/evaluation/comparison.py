@@ -331,8 +331,8 @@ def compare(
         Folds, stratified by label; or a splitter of scikit-learn; or pairs of training and test rows, each as row
         numbers from 0 or truth values (row).
     repeats : int or None
-        How often the cross-validation is repeated with other folds, if `cv` is a number. None repeats it as long as
-        other folds could change the verdict, at most 5 times, or once for more than 2,500 rows.
+        How often the cross-validation is repeated with other folds, if `cv` is a number. None makes 5 repeats where
+        other folds could change the verdict of the first, but of more than 1,000 rows at most 5,000 answers.
     random_state : int, Generator or None
         Seed of everything; the numbers do not depend on `n_jobs`. None draws one, which `Comparison.seed` tells.
     n_jobs : int
@@ -405,7 +405,7 @@ def compare(
         late = not finish(finished, models, table, own.splits, *how, late=lambda: time.perf_counter() > end)
         if comparison is None or not late:
             comparison, used = _comparison(models, table, own, finished, question, seed, remarks, max_seconds), own
-        if late or times == most or time.perf_counter() > end or comparison.settled:
+        if late or times == most or time.perf_counter() > end or (times == 1 and comparison.settled):
             break
     assert comparison is not None
     if boosting and comparison.leaders and not comparison.left_out and isinstance(peers.rows(frame), pd.DataFrame):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,14 +171,16 @@ class ByEvidence:
         """
         features, columns = statistics.axes.features, statistics.columns
         steps = np.array([own.step for own in columns])
-        of_all = statistics_of(Gaussian(), statistics)
         positive = statistics.without_zeros()
-        of_positive = of_all if (positive.sizes == statistics.sizes).all() else statistics_of(Gaussian(), positive)
-        moments = {False: cast("Moments", of_all), True: cast("Moments", of_positive)}
+        of_all = moments_of(statistics)
+        moments = {
+            False: of_all,
+            True: of_all if (positive.sizes == statistics.sizes).all() else moments_of(positive),
+        }
         smooth = {zeros: _smallest_sd(own) >= SMOOTH_STEPS * steps for zeros, own in moments.items()}
         log_steps = {zeros: own.n.sum(axis=0) * np.log(steps) for zeros, own in moments.items()}
         log_evidence = np.full((len(features), len(self.names)), -np.inf)
-        of_family = {"Gaussian": of_all}
+        of_family: dict[str, Statistics] = {"Gaussian": of_all}
         for place, name in enumerate(self.names):
             candidate = CANDIDATES[name]
             supported = np.array([candidate.supports(own.values) for own in columns])
@@ -204,6 +206,11 @@ class ByEvidence:
                     own = statistics_of(family, statistics)
                 blocks.append((name, prior, names, own.select(np.isin(own.axes.features, names))))
         return choices, blocks
+
+
+def moments_of(columns: ValueCounts) -> Moments:
+    """Return the moments of columns from how often each value occurs."""
+    return Moments.of_values(columns.axes, ((own.values, own.counts) for own in columns.columns))
 
 
 def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
 from operator import add
 from typing import Any, Self, override
@@ -164,6 +165,11 @@ class ColumnValues:
             np.add.at(counts.T, group[np.searchsorted(different, part.values)], part.counts.T)
         return type(self)(values, counts, _told_apart(values, max(self.decimals, other.decimals)))
 
+    @cached_property
+    def weight(self) -> Array:
+        """Weight of all rows with each value, (value)."""
+        return np.asarray(self.counts.sum(axis=0))
+
     @property
     def step(self) -> float:
         """Width of the cells that the values stand for.
@@ -285,12 +291,12 @@ def _counted_in_steps(
     place = floors.astype(np.intp)
     place += steps * y
     counts = np.bincount(place, weight, labels * steps).reshape(labels, steps)
-    used = counts.sum(axis=0) > 0
+    used = (counts > 0).any(axis=0)
     if np.count_nonzero(used) <= most:
         return None
     while np.count_nonzero(used) > most:
         power, first, counts = power + 1, first / 2, counts[:, ::2] + counts[:, 1::2]
-        used = counts.sum(axis=0) > 0
+        used = used[::2] | used[1::2]
     return np.ldexp(first + np.flatnonzero(used), power), counts[:, used].astype(float)
 
 

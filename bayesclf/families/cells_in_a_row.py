@@ -56,7 +56,7 @@ class Cells:
     @classmethod
     def of(cls, column: ColumnValues, quantiles: int) -> Self:
         """Return cells between pooled quantiles of a column, at most so many, and their shares in the prior."""
-        values, weight, step = column.values, column.counts.sum(axis=0), column.step
+        values, weight, step = column.values, column.weight, column.step
         if not len(values):
             values, weight = np.zeros(1), np.zeros(1)
         n = weight.sum()
@@ -404,7 +404,7 @@ class Histogram(CutFamily[ValueCounts, Cells]):
         """Return the log density of numbers in open cells relative to that at the border."""
         out = np.zeros((1, len(self.layout)))
         for j, (own, column) in enumerate(zip(self.layout, statistics.columns, strict=True)):
-            out[0, j] = column.counts.sum(axis=0) @ own.log_shape(column.values)
+            out[0, j] = column.weight @ own.log_shape(column.values)
         return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:

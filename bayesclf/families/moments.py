@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -67,6 +67,19 @@ class Moments(Statistics):
             mean = np.where(n > 0, origin + (by_label @ np.where(seen, X - origin[y], 0.0)) / n, 0.0)
         scatter = by_label @ np.where(seen, X - mean[y], 0.0) ** 2
         return cls(axes, n, mean, np.asarray(scatter))
+
+    @classmethod
+    def of_values(cls, axes: Axes, columns: Iterable[tuple[Array, Array]]) -> Self:
+        """Return the moments of columns from their values (value) and how often each occurs, (outcome, value)."""
+        parts = [np.zeros((3, len(axes.labels), 0))]
+        for values, counts in columns:
+            n = counts.sum(axis=1)
+            # The mean of equal cells is exact.
+            origin = values[(counts > 0).argmax(axis=1)] if len(values) else np.zeros_like(n)
+            mean = np.where(n > 0, origin + _ratio(np.vecdot(counts, values - origin[:, None]), n), 0.0)
+            scatter = np.vecdot(counts, (values - mean[:, None]) ** 2)
+            parts.append(np.stack([n, mean, scatter])[..., None])
+        return cls(axes, *np.concatenate(parts, axis=2))
 
     @override
     def __add__(self, other: Self) -> Self:

@@ -5,6 +5,7 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.families import Axes, moments
+from bayesclf.families.cells import ValueCounts
 from bayesclf.families.moments import Moments
 from bayesclf.tables.numbers import Numbers
 
@@ -80,3 +81,16 @@ def test_weights_and_labels_of_other_types(monkeypatch):
 def test_labels_of_another_byte_order(dtype):
     X, y = np.random.default_rng(6).normal(size=(40, 2)), np.arange(40) % 3
     np.testing.assert_array_equal(bc.GaussianNB(inference="map").fit(X, y.astype(dtype)).classes_, [0, 1, 2])
+
+
+def test_moments_of_values_are_those_of_the_rows_that_have_them(rng):
+    X = rng.integers(0, 9, (60, 3)) + 1e6
+    X[rng.random(X.shape) < 0.2] = np.nan
+    y = np.arange(60) % 3
+    X[y == 2, 1] = np.nan
+    X[y == 1, 0] = 1e6 + 0.1  # equal cells, of no exact sum
+    axes = Axes(("a", "b", "c", "none"), ("u", "v", "w"))
+    columns = ValueCounts.of(X, y, axes).columns
+    found = Moments.of_values(axes, ((own.values, own.counts) for own in columns))
+    for name, expected in Moments.of(X, y, axes).arrays().items():
+        np.testing.assert_allclose(found.arrays()[name], expected, rtol=1e-12, atol=0)

@@ -196,7 +196,7 @@ def test_the_command_writes_it(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--output", "-"], "--output - is not possible here; give the name of a file, such as report.html"),
+        (["--output", "-"], "--output - must end in .html, .htm, .md or .json"),
         (["--output", "x.html", "--target", "play"], "--target names a column of the training table"),
         (["play_tennis", "--output", "x.html"], "give a training table as --table TABLE"),
     ],

@@ -325,14 +325,7 @@ def compiled_averages() -> Any:
 
 
 def averages(
-    mean: Array,
-    root: Array,
-    y: Array,
-    weight: Array,
-    contrast: Array,
-    points: Array,
-    log_weight: Array,
-    out: Array,
+    mean: Array, root: Array, y: Array, weight: Array, contrast: Array, points: Array, log_weight: Array, out: Array
 ) -> int:
     """Write what the likelihood of each row makes of points that stand for a standard normal.
 

@@ -20,6 +20,7 @@ CASES = {
     "missing cells": {"labels": 3, "missing": True},
     "weights": {"labels": 2, "weights": True},
     "many rows": {"labels": 3, "rows": 333},
+    "many labels": {"labels": 12},
     "no column": {"labels": 3, "columns": []},
 }
 
@@ -40,7 +41,7 @@ def fitted(labels=2, rows=50, columns=("a", "b", "word"), missing=False, weights
 
 
 @pytest.mark.parametrize(
-    "case", mainly(CASES, "intercept at zero", "own means and scales", "missing cells", "many rows")
+    "case", mainly(CASES, "intercept at zero", "own means and scales", "missing cells", "many rows", "many labels")
 )
 def test_the_value_is_the_log_posterior(case):
     model = fitted(**CASES[case]).model_
