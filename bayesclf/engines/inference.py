@@ -43,8 +43,9 @@ class Auto(Concise):
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
     draw: the error of an average is then at most √2 times that of independent draws. Otherwise logistic regression is
-    sampled by `Slice`, or where that would take more than about half a minute, drawn from a normal distribution. Too
-    few of these draws are effective: `notes_` has their number. Other models are sampled by `NUTS`.
+    sampled by `Slice`, or by `NUTS` where classes are many or the draws of `Slice` hardly move. Where that would take
+    more than about half a minute, it is drawn from a normal distribution. Too few of these draws are effective:
+    `notes_` has their number. Other models are sampled by `NUTS`.
 
     Parameters
     ----------
@@ -113,9 +114,14 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
         if proposals.khat <= engine.limit and proposals.ess >= engine.draws * engine.chains:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
             return _laplace(laplace.resample(proposals, engine, rng), engine), engine, f"{how}: {_worth(proposals)}"
-    if slices.work(model, settings.slice) <= slices.MOST_WORK:
-        how = "the posterior was sampled by chains on slices, as draws around its mode (Laplace) would not be as good"
-        return _chains(model, settings.slice, seed), settings.slice, how
+    how, instead = "the posterior was sampled by", "as draws around its mode (Laplace) would not be as good"
+    if (work := slices.work(model, settings.slice)) <= slices.MOST_WORK:
+        if len(model.labels) <= slices.MOST_CLASSES:
+            chains = slices.Chains(slices.density_of(model), settings.slice, seed)
+            if chains.moved >= slices.LEAST_MOVED:
+                return warned(_sliced(model, chains)), settings.slice, f"{how} chains on slices, {instead}"
+        if NUTS_PER_SLICE * work <= slices.MOST_WORK:
+            return _chains(model, settings.nuts, seed), settings.nuts, f"{how} NUTS, {instead}"
     proposals = laplace.propose(model, ROUGH * engine.draws * engine.chains, rng, pilot.of_z)
     how = "the posterior was drawn around its mode (Laplace), as chains would take too long, and may be off"
     return _laplace(laplace.resample(proposals, engine, rng, COUNTING), engine), engine, f"{how}: {_worth(proposals)}"
@@ -125,20 +131,21 @@ def _worth(proposals: laplace.Proposals) -> str:
     return f"the proposals are worth {proposals.ess:,.0f} independent draws"
 
 
+NUTS_PER_SLICE = 2.0
+"""Work of NUTS, over that of as many draws on slices."""
 ROUGH, COUNTING = 2, 0.5
 """Proposals for each draw of the posterior where a power of their weights counts, and the share that then counts."""
 
 
-def _sliced(model: Model, engine: Slice, seed: int) -> Draws:
+def _sliced(model: Model, chains: slices.Chains) -> Draws:
     """Return the draws of chains on slices, which become longer where they have not converged."""
-    chains = slices.Chains(slices.density_of(model), engine, seed)
-    draws = checked(model, *chains.sample(), engine)
+    engine = chains.settings
     usual = replace(engine, draws=max(engine.draws, Slice.draws))  # fewer draws allow no longer chains
-    for longer in slices.LONGER:
+    for longer in (*slices.LONGER, np.inf):
+        chains.lengthen()
+        draws = checked(model, *chains.sample(), engine)
         if not draws.problems or longer * slices.work(model, usual) > slices.MOST_WORK:
             break
-        chains.double()
-        draws = checked(model, *chains.sample(), engine)
     return draws
 
 
@@ -331,7 +338,7 @@ def _chains(model: Model, engine: Augmentation | NUTS | Slice, seed: int) -> Dra
         case NUTS():
             draws = checked(model, *_nuts(model, engine, seed), engine)
         case Slice():
-            draws = _sliced(model, engine, seed)
+            draws = _sliced(model, slices.Chains(slices.density_of(model), engine, seed))
     return warned(draws)
 
 

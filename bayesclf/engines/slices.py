@@ -28,6 +28,9 @@ MOST_WORK = 6e10
 """Multiplications that chains may take, half a minute."""
 LONGER = 2, 4
 """How many times as long as at first chains become that have not converged, one after the other."""
+MOST_CLASSES, LEAST_MOVED = 4, 0.5
+"""Classes up to which a few points average the likelihood of a row well, and the share of draws at which s and ρ must
+move. Beyond either, the normals are too far from the posterior, and NUTS is worth more for its time."""
 DRAWS_AT_ONCE = 50
 """Draws of a chain for which random numbers are made at once."""
 
@@ -101,7 +104,8 @@ def _logistic(model: Model) -> LogisticModel:
 class Chains:
     """Markov chains of a log density in coordinates in which it is nearly standard normal.
 
-    `x`: Draws (chain, draw, 2 + coordinate), as `LogisticDensity.slices` has them.
+    `moved`: Share of the draws that are dropped at which s and ρ moved; 1 where neither is learned. `x`: Draws (chain,
+    draw, 2 + coordinate), as `LogisticDensity.slices` has them.
     """
 
     def __init__(self, density: LogisticDensity, settings: Slice, seed: int) -> None:
@@ -109,11 +113,16 @@ class Chains:
         seeds = np.random.SeedSequence(seed).spawn(settings.chains + 1)
         self._rng, *self._rngs = map(np.random.default_rng, seeds)
         self._states = [density.proposed(rng) for rng in self._rngs]
-        self._next(settings.tune)
-        self.x = self._next(settings.draws)
+        dropped = self._next(settings.tune)
+        known = density.scaled and settings.tune > 1
+        self.moved = float(np.mean(np.diff(dropped[:, :, 2], axis=1) != 0)) if known else 1.0
+        self.x = np.empty((settings.chains, 0, dropped.shape[2]))
 
-    def double(self) -> None:
-        """Make the chains twice as long, with as many draws as before."""
+    def lengthen(self) -> None:
+        """Make the first draws, or chains twice as long, with as many draws as before."""
+        if not self.x.size:
+            self.x = self._next(self.settings.draws)
+            return
         kept = self.settings.draws // 2
         x = self.x[:, : 2 * kept].reshape(len(self.x), kept, 2, self.x.shape[2])
         x[:, :, 1, 1] += x[:, :, 0, 1]

@@ -1,4 +1,4 @@
-"""`auto`: exact where there is a closed form, Laplace where it is as good, slices otherwise, and it says which."""
+"""`auto`: exact where there is a closed form, Laplace where it is as good, else chains, and it says which."""
 
 from __future__ import annotations
 
@@ -102,6 +102,21 @@ def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkey
     _, engine, _ = attempt(model, Auto(bc.engines.Laplace(limit=np.inf), slice=SHORT), seed=0)
     assert engine == SHORT
     assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
+
+
+@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
+@pytest.mark.parametrize(("classes", "least"), [(4, 0.1), (5, 0.1), (4, 1.1)], ids=["", "many classes", "stuck scale"])
+def test_nuts_where_slices_are_worth_less(
+    classes: int, least: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y = np.arange(60) % classes
+    model = bc.LogisticRegression(inference="map").fit(rng.normal(y[:, None], size=(60, 2)), y).model_
+    monkeypatch.setattr(slices, "LEAST_MOVED", least)
+    short = bc.engines.NUTS(draws=60, tune=20, chains=2)
+    _, engine, note = attempt(model, Auto(bc.engines.Laplace(limit=-1.0), short, SHORT), seed=0)
+    by_slices = classes == 4 and least < 1
+    assert engine == (SHORT if by_slices else short)
+    assert note.startswith(f"the posterior was sampled by {'chains on slices' if by_slices else 'NUTS'}, as draws")
 
 
 @pytest.fixture
