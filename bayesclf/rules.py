@@ -48,6 +48,73 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A rule, as tables name and explain it.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    source
+        The hypotheses it asks: ``"mle"``, ``"map"`` or ``"mean"``, a point that is a set of one hypothesis;
+        ``"posterior"``; or ``"tempered"``, draws of (T, b).
+    summary
+        What it does, in a few words.
+    """
+
+    name: str
+    source: str
+    summary: str
+
+    @property
+    def averages(self) -> bool:
+        """Whether it needs a posterior rather than a point."""
+        return self.source in ("posterior", "tempered")
+
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        Rule("mle", "mle", "plug in the maximum likelihood estimate"),
+        Rule("map", "map", "plug in the most probable parameters"),
+        Rule("mean", "mean", "plug in the posterior mean of the parameters"),
+        Rule("bayes-optimal", "posterior", "average the hypotheses' predictions over the posterior"),
+        Rule("predictive", "posterior", "average, with the new x as further evidence"),
+        Rule("tempered", "tempered", "average, with the evidence scaled by leave-one-out"),
+        Rule("gibbs", "posterior", "ask one hypothesis drawn from the posterior"),
+    )
+}
+"""Rules by name, in the order in which tables show them."""
+
+
+def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
+    """Return the rule, named in small or capital letters, and its Gibbs settings; raises `InputError` for others."""
+    if isinstance(rule, Gibbs):
+        return RULES["gibbs"], rule
+    if not isinstance(rule, str) or rule.lower() not in RULES:
+        raise unknown(rule)
+    return RULES[rule.lower()], _GIBBS
+
+
+def unknown(rule: object) -> InputError:
+    """Return the error for what is no rule; it lists the rules."""
+    shown = written(rule, LONGEST_NAME)
+    return InputError(f"unknown rule {shown}{did_you_mean(rule, RULES)}; the rules are {', '.join(RULES)}")
+
+
+def log_proba(rule: str | Gibbs, hypotheses: HypothesisSet, rows: Rows, seed: int = 0) -> Array:
+    """Return log P(y = k given x) under a rule, shape (row, outcome)."""
+    resolved, gibbs = resolve(rule)
+    match resolved.name:
+        case "gibbs":
+            return gibbs.log_proba(hypotheses, rows, seed)
+        case "predictive":
+            return predictive(hypotheses, rows)
+        case _:  # a plug-in rule is the average over its one hypothesis
+            return bayes_optimal(hypotheses, rows)
+
+
 def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
     """Return log Σ_s w_s P(k | x, h_s), shape (row, outcome). A single hypothesis is its own average."""
     return _averaged(hypotheses, rows, given_x=False)
@@ -94,8 +161,10 @@ def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
 GIVEN = Choice(("data", "data and x"))
 """What the Gibbs classifier's hypothesis is drawn given."""
 
+
 FEW_ROWS = 32
 """Rows that are evaluated under more hypotheses than their own: below this, calls cost more than what they compute."""
+
 
 FEW_ROWS_BYTES = 2**22
 """Size of the hypotheses of such rows."""
@@ -207,74 +276,8 @@ def _pick(weights: Array, position: Array) -> Integers:
     return np.asarray((cumulative <= target[:, None]).sum(axis=1).clip(max=cumulative.shape[1] - 1))
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A rule, as tables name and explain it.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    source
-        The hypotheses it asks: ``"mle"``, ``"map"`` or ``"mean"``, a point that is a set of one hypothesis;
-        ``"posterior"``; or ``"tempered"``, draws of (T, b).
-    summary
-        What it does, in a few words.
-    """
-
-    name: str
-    source: str
-    summary: str
-
-    @property
-    def averages(self) -> bool:
-        """Whether it needs a posterior rather than a point."""
-        return self.source in ("posterior", "tempered")
-
-
-RULES = {
-    rule.name: rule
-    for rule in (
-        Rule("mle", "mle", "plug in the maximum likelihood estimate"),
-        Rule("map", "map", "plug in the most probable parameters"),
-        Rule("mean", "mean", "plug in the posterior mean of the parameters"),
-        Rule("bayes-optimal", "posterior", "average the hypotheses' predictions over the posterior"),
-        Rule("predictive", "posterior", "average, with the new x as further evidence"),
-        Rule("tempered", "tempered", "average, with the evidence scaled by leave-one-out"),
-        Rule("gibbs", "posterior", "ask one hypothesis drawn from the posterior"),
-    )
-}
-"""Rules by name, in the order in which tables show them."""
-
 _GIBBS = Gibbs()
 """The settings of ``"gibbs"`` where it is named."""
-
-
-def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
-    """Return the rule, named in small or capital letters, and its Gibbs settings; raises `InputError` for others."""
-    if isinstance(rule, Gibbs):
-        return RULES["gibbs"], rule
-    if not isinstance(rule, str) or rule.lower() not in RULES:
-        raise unknown(rule)
-    return RULES[rule.lower()], _GIBBS
-
-
-def unknown(rule: object) -> InputError:
-    """Return the error for what is no rule; it lists the rules."""
-    shown = written(rule, LONGEST_NAME)
-    return InputError(f"unknown rule {shown}{did_you_mean(rule, RULES)}; the rules are {', '.join(RULES)}")
-
-
-def log_proba(rule: str | Gibbs, hypotheses: HypothesisSet, rows: Rows, seed: int = 0) -> Array:
-    """Return log P(y = k given x) under a rule, shape (row, outcome)."""
-    resolved, gibbs = resolve(rule)
-    match resolved.name:
-        case "gibbs":
-            return gibbs.log_proba(hypotheses, rows, seed)
-        case "predictive":
-            return predictive(hypotheses, rows)
-        case _:  # a plug-in rule is the average over its one hypothesis
-            return bayes_optimal(hypotheses, rows)
 
 
 def __dir__() -> list[str]:

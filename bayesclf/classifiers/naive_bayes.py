@@ -38,6 +38,264 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@classifier
+class GaussianNB(GenerativeClassifier):
+    """Naive Bayes with every column Gaussian: x_i | y = k ~ Normal(μ_ik, σ²), normal-inverse-gamma prior.
+
+    For a prior that is not conjugate, such as a half-normal σ, change `to_pymc(X, y)` and take the posterior back by
+    `with_posterior`.
+
+    Parameters
+    ----------
+    variance : {"class-feature", "feature", "class", "shared"}
+        ``"class-feature"`` σ_ik; ``"feature"`` σ_i, whose P(y | x) is logistic in x; ``"class"`` σ_k; ``"shared"`` σ.
+    m : float, array or None
+        Prior mean of the means, as in `bayesclf.families.Gaussian`; where None, as for the other hyperparameters, unit
+        information from the pooled rows.
+    kappa : float, array or None
+        Rows that the prior mean is worth.
+    a : float, array or None
+        Shape of the inverse gamma prior of the variances.
+    b : float, array or None
+        Scale of the inverse gamma prior of the variances.
+    unbiased : bool
+        Whether the MLE of a variance is the unbiased one (Mitchell eq 15).
+
+    Attributes
+    ----------
+    theta_ : ndarray of shape (outcome, feature)
+        Mean of each column in each class: the posterior mean, or the requested point. NaN where a column is not used.
+    var_ : ndarray of shape (outcome, feature)
+        Its variance, likewise.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model, ``variance="feature"`` or ``"shared"``: of the second of two
+        classes, or of each of more, adding up to 0. The average of `to_logistic` over the posterior, or that of the
+        requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [1.2], [3.1], [2.9]], [0, 0, 1, 1]
+    >>> print(bc.GaussianNB(random_state=1).fit(X, y).predict([[1.1], [3.0]]))
+    [0 1]
+
+    References
+    ----------
+    Mitchell, eqs 12 to 15; Wehbe (variance structures).
+    """
+
+    variance: str = "class-feature"
+    _: KW_ONLY
+    m: float | Array | None = None
+    kappa: float | Array | None = None
+    a: float | Array | None = None
+    b: float | Array | None = None
+    unbiased: bool = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        return tags
+
+    def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
+        """Return one block of all columns, which must hold numbers."""
+        family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased)
+        return (ColumnBlock(family, tuple(map(str, frame.columns))),)
+
+
+@classifier
+class CategoricalNB(GenerativeClassifier):
+    """Naive Bayes with every column categorical: P(x_j = l | y = k) = θ_jkl, θ_jk ~ Dirichlet(α).
+
+    Parameters
+    ----------
+    alpha : float, array, "learned" or LearntAlpha
+        Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all columns
+        side by side. MAP adds α − 1 to every count: 2 is Laplace's rule; 1 makes MAP equal MLE, zeros included.
+        ``"learned"``: 2 for columns of fewer than ten levels; for the others the one α that best predicts the label of
+        each training row from all other rows, ``bayesclf.families.LearntAlpha(least_levels=10)``;
+        there MAP adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
+    basis : {"simplex", "softmax"}
+        ``"simplex"``: MAP is the mode in θ itself; ``"softmax"``: the mode in log-odds, (n + α)/(N + Σα), as always
+        where α is learned.
+
+    Attributes
+    ----------
+    category_count_ : list of ndarray of shape (outcome, level)
+        Weight of each level in each class, one array for each column.
+    feature_log_prob_ : list of ndarray of shape (outcome, level)
+        log θ, of the posterior mean or the requested point.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> clf = bc.CategoricalNB(random_state=1).fit([["sunny"], ["rain"], ["rain"]], ["no", "yes", "yes"])
+    >>> clf.predict_proba([["sunny"]], rule="map").round(3)
+    array([[0.571, 0.429]])
+
+    References
+    ----------
+    Mitchell, eqs 6 to 9; Mitchell 1997 §6.9; CS4780.
+    """
+
+    alpha: Concentration = LEARNED
+    _: KW_ONLY
+    basis: str = "simplex"
+
+    def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
+        """Return one block of all columns."""
+        alpha = concentration(self.alpha, LEAST_LEVELS)
+        return (ColumnBlock(Categorical(alpha, self.basis), tuple(map(str, frame.columns))),)
+
+
+@classifier
+class BernoulliNB(GenerativeClassifier):
+    """Naive Bayes with every feature present or absent: P(x_i = 1 | y = k) = θ_ik, θ_ik ~ Beta(α, β).
+
+    Absent features count too. A missing cell (NaN, dense tables only) is integrated out.
+
+    Parameters
+    ----------
+    alpha : float, array, "learned" or LearntAlpha
+        First shape of the prior, above 0: a number, or an array that broadcasts to (outcome, feature). MAP adds α − 1
+        presences and β − 1 absences: α = β = 2 is Laplace's rule, `sklearn.naive_bayes.BernoulliNB(alpha=1)`.
+        ``"learned"``: the number α = β that best predicts the label of each training row from all other rows,
+        ``bayesclf.families.LearntAlpha()``; MAP then adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
+    beta : float, array or None
+        Second shape of the prior, likewise; None for 2, or for α where that is learned.
+    binarize : float or None
+        Cells above it are present; None demands a table of 0 and 1 only.
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (outcome, feature)
+        Weight of the occurrences of each feature in each class.
+    feature_log_prob_ : ndarray of shape (outcome, feature)
+        log θ, of the posterior mean or the requested point.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
+        0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> clf = bc.BernoulliNB(random_state=1).fit([[1, 0], [1, 1], [0, 1]], ["spam", "spam", "ham"])
+    >>> clf.predict_proba([[1, 0]], rule="map").round(3)
+    array([[0.045, 0.955]])
+
+    References
+    ----------
+    Abu-El-Haija 3.2.2.
+    """
+
+    alpha: Concentration = LEARNED
+    beta: float | Array | None = None
+    _: KW_ONLY
+    binarize: float | None = 0.0
+    _of_counts = True
+
+    def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
+        """Return one block of all columns."""
+        alpha, beta = concentration(self.alpha), TEXTBOOK if self.beta is None else self.beta
+        family = Bernoulli(alpha, beta, 0.0 if self.binarize is None else self.binarize)
+        return (ColumnBlock(family, tuple(map(str, frame.columns))),)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        require(OrNone(Number()), binarize=self.binarize)
+        if self.beta is not None and isinstance(self.alpha, str | LearntAlpha):
+            raise InputError(f"beta={self.beta!r} has no effect where alpha is learned; leave it out, or give both")
+
+    def __sklearn_tags__(self) -> Any:
+        return of_counts(super().__sklearn_tags__(), self.missing)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        if sparse.issparse(X) and str(self.missing) == "level":
+            raise InputError("missing='level' needs a dense table: a sparse one has no missing cells")
+        table = super()._validated(X, reset)
+        if self.binarize is None:
+            _require_events(table)
+        return table
+
+
+def _require_events(table: Table) -> None:
+    """Raise for a cell that is neither 0 nor 1 nor missing."""
+    if isinstance(table, SparseTable):
+        cells = table.cells.data
+    else:
+        cells = columns.numbers(table, tuple(map(str, table.columns)))
+    wrong = cells[~(np.isnan(cells) | (cells == 0) | (cells == 1))]
+    if wrong.size:
+        raise InputError(f"binarize=None takes 0 and 1 only, but the table holds {wrong[0]:g}; give binarize a number")
+
+
+@classifier
+class MultinomialNB(GenerativeClassifier):
+    """Naive Bayes on counts of words: the words of a document are drawn from θ_k ~ Dirichlet(α), one by one.
+
+    The predictive of a document is Pólya's in closed form, which is not the density at the posterior mean.
+
+    Parameters
+    ----------
+    alpha : float, array, "learned" or LearntAlpha
+        Concentration, above 0: a number, or an array that broadcasts to (outcome, word). MAP adds l = α − 1 to every
+        count: 2 is Laplace's rule, `sklearn.naive_bayes.MultinomialNB(alpha=1)`, and with ``class_prior="empirical"``
+        Naive_Bayes_text of Mitchell 1997 Table 6.2. ``"learned"``: the number that best predicts the label of each
+        training row from all other rows, ``bayesclf.families.LearntAlpha()``; MAP then adds α.
+        `partial_fit` keeps the α of an earlier `fit`, or 1.
+    missing : {"ignore", "level"}
+        Without effect: a missing count is always refused.
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (outcome, feature)
+        Weight of the occurrences of each feature in each class.
+    feature_log_prob_ : ndarray of shape (outcome, feature)
+        log θ, of the posterior mean or the requested point.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
+        0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> clf = bc.MultinomialNB(random_state=1).fit([[2, 0], [1, 1], [0, 3]], ["a", "a", "b"])
+    >>> clf.predict_proba([[1, 0]], rule="map").round(3)
+    array([[0.918, 0.082]])
+
+    References
+    ----------
+    Abu-El-Haija 3.2.1, 3.4; Aberdeen; CS4780; Mitchell 1997 Table 6.2.
+    """
+
+    alpha: Concentration = LEARNED
+    _of_counts = _draws_lengths = True
+
+    def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
+        """Return one block of all columns, which must hold counts."""
+        return (ColumnBlock(Multinomial(concentration(self.alpha)), tuple(map(str, frame.columns))),)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = of_counts(super().__sklearn_tags__(), self.missing)
+        tags.input_tags.positive_only = True
+        tags.input_tags.allow_nan = False
+        return tags
+
+
+def of_counts(tags: Any, missing: str) -> Any:
+    """Return scikit-learn's tags of a classifier of a table of counts, which may be sparse and is never made dense."""
+    tags.input_tags.sparse = missing != "level"  # a sparse table has no missing cells
+    tags.input_tags.categorical = False
+    tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
+    return tags
+
+
 BLOCKS, FLAG, TEMPER = OrNone(Instance(Mapping)), Flag(), Choice(("all", "column"))
 
 
@@ -233,264 +491,6 @@ class NaiveBayes(GenerativeClassifier):
         if isinstance(family, ByEvidence):
             return replace(family, inclusion=self.inclusion)
         return Selected(family, self.inclusion)
-
-
-@classifier
-class CategoricalNB(GenerativeClassifier):
-    """Naive Bayes with every column categorical: P(x_j = l | y = k) = θ_jkl, θ_jk ~ Dirichlet(α).
-
-    Parameters
-    ----------
-    alpha : float, array, "learned" or LearntAlpha
-        Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all columns
-        side by side. MAP adds α − 1 to every count: 2 is Laplace's rule; 1 makes MAP equal MLE, zeros included.
-        ``"learned"``: 2 for columns of fewer than ten levels; for the others the one α that best predicts the label of
-        each training row from all other rows, ``bayesclf.families.LearntAlpha(least_levels=10)``;
-        there MAP adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
-    basis : {"simplex", "softmax"}
-        ``"simplex"``: MAP is the mode in θ itself; ``"softmax"``: the mode in log-odds, (n + α)/(N + Σα), as always
-        where α is learned.
-
-    Attributes
-    ----------
-    category_count_ : list of ndarray of shape (outcome, level)
-        Weight of each level in each class, one array for each column.
-    feature_log_prob_ : list of ndarray of shape (outcome, level)
-        log θ, of the posterior mean or the requested point.
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> clf = bc.CategoricalNB(random_state=1).fit([["sunny"], ["rain"], ["rain"]], ["no", "yes", "yes"])
-    >>> clf.predict_proba([["sunny"]], rule="map").round(3)
-    array([[0.571, 0.429]])
-
-    References
-    ----------
-    Mitchell, eqs 6 to 9; Mitchell 1997 §6.9; CS4780.
-    """
-
-    alpha: Concentration = LEARNED
-    _: KW_ONLY
-    basis: str = "simplex"
-
-    def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
-        """Return one block of all columns."""
-        alpha = concentration(self.alpha, LEAST_LEVELS)
-        return (ColumnBlock(Categorical(alpha, self.basis), tuple(map(str, frame.columns))),)
-
-
-@classifier
-class GaussianNB(GenerativeClassifier):
-    """Naive Bayes with every column Gaussian: x_i | y = k ~ Normal(μ_ik, σ²), normal-inverse-gamma prior.
-
-    For a prior that is not conjugate, such as a half-normal σ, change `to_pymc(X, y)` and take the posterior back by
-    `with_posterior`.
-
-    Parameters
-    ----------
-    variance : {"class-feature", "feature", "class", "shared"}
-        ``"class-feature"`` σ_ik; ``"feature"`` σ_i, whose P(y | x) is logistic in x; ``"class"`` σ_k; ``"shared"`` σ.
-    m : float, array or None
-        Prior mean of the means, as in `bayesclf.families.Gaussian`; where None, as for the other hyperparameters, unit
-        information from the pooled rows.
-    kappa : float, array or None
-        Rows that the prior mean is worth.
-    a : float, array or None
-        Shape of the inverse gamma prior of the variances.
-    b : float, array or None
-        Scale of the inverse gamma prior of the variances.
-    unbiased : bool
-        Whether the MLE of a variance is the unbiased one (Mitchell eq 15).
-
-    Attributes
-    ----------
-    theta_ : ndarray of shape (outcome, feature)
-        Mean of each column in each class: the posterior mean, or the requested point. NaN where a column is not used.
-    var_ : ndarray of shape (outcome, feature)
-        Its variance, likewise.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model, ``variance="feature"`` or ``"shared"``: of the second of two
-        classes, or of each of more, adding up to 0. The average of `to_logistic` over the posterior, or that of the
-        requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> X, y = [[1.0], [1.2], [3.1], [2.9]], [0, 0, 1, 1]
-    >>> print(bc.GaussianNB(random_state=1).fit(X, y).predict([[1.1], [3.0]]))
-    [0 1]
-
-    References
-    ----------
-    Mitchell, eqs 12 to 15; Wehbe (variance structures).
-    """
-
-    variance: str = "class-feature"
-    _: KW_ONLY
-    m: float | Array | None = None
-    kappa: float | Array | None = None
-    a: float | Array | None = None
-    b: float | Array | None = None
-    unbiased: bool = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
-        return tags
-
-    def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
-        """Return one block of all columns, which must hold numbers."""
-        family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased)
-        return (ColumnBlock(family, tuple(map(str, frame.columns))),)
-
-
-def of_counts(tags: Any, missing: str) -> Any:
-    """Return scikit-learn's tags of a classifier of a table of counts, which may be sparse and is never made dense."""
-    tags.input_tags.sparse = missing != "level"  # a sparse table has no missing cells
-    tags.input_tags.categorical = False
-    tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
-    return tags
-
-
-@classifier
-class BernoulliNB(GenerativeClassifier):
-    """Naive Bayes with every feature present or absent: P(x_i = 1 | y = k) = θ_ik, θ_ik ~ Beta(α, β).
-
-    Absent features count too. A missing cell (NaN, dense tables only) is integrated out.
-
-    Parameters
-    ----------
-    alpha : float, array, "learned" or LearntAlpha
-        First shape of the prior, above 0: a number, or an array that broadcasts to (outcome, feature). MAP adds α − 1
-        presences and β − 1 absences: α = β = 2 is Laplace's rule, `sklearn.naive_bayes.BernoulliNB(alpha=1)`.
-        ``"learned"``: the number α = β that best predicts the label of each training row from all other rows,
-        ``bayesclf.families.LearntAlpha()``; MAP then adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
-    beta : float, array or None
-        Second shape of the prior, likewise; None for 2, or for α where that is learned.
-    binarize : float or None
-        Cells above it are present; None demands a table of 0 and 1 only.
-
-    Attributes
-    ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> clf = bc.BernoulliNB(random_state=1).fit([[1, 0], [1, 1], [0, 1]], ["spam", "spam", "ham"])
-    >>> clf.predict_proba([[1, 0]], rule="map").round(3)
-    array([[0.045, 0.955]])
-
-    References
-    ----------
-    Abu-El-Haija 3.2.2.
-    """
-
-    alpha: Concentration = LEARNED
-    beta: float | Array | None = None
-    _: KW_ONLY
-    binarize: float | None = 0.0
-    _of_counts = True
-
-    def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
-        """Return one block of all columns."""
-        alpha, beta = concentration(self.alpha), TEXTBOOK if self.beta is None else self.beta
-        family = Bernoulli(alpha, beta, 0.0 if self.binarize is None else self.binarize)
-        return (ColumnBlock(family, tuple(map(str, frame.columns))),)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        require(OrNone(Number()), binarize=self.binarize)
-        if self.beta is not None and isinstance(self.alpha, str | LearntAlpha):
-            raise InputError(f"beta={self.beta!r} has no effect where alpha is learned; leave it out, or give both")
-
-    def __sklearn_tags__(self) -> Any:
-        return of_counts(super().__sklearn_tags__(), self.missing)
-
-    def _validated(self, X: Any, reset: bool) -> Any:
-        if sparse.issparse(X) and str(self.missing) == "level":
-            raise InputError("missing='level' needs a dense table: a sparse one has no missing cells")
-        table = super()._validated(X, reset)
-        if self.binarize is None:
-            _require_events(table)
-        return table
-
-
-@classifier
-class MultinomialNB(GenerativeClassifier):
-    """Naive Bayes on counts of words: the words of a document are drawn from θ_k ~ Dirichlet(α), one by one.
-
-    The predictive of a document is Pólya's in closed form, which is not the density at the posterior mean.
-
-    Parameters
-    ----------
-    alpha : float, array, "learned" or LearntAlpha
-        Concentration, above 0: a number, or an array that broadcasts to (outcome, word). MAP adds l = α − 1 to every
-        count: 2 is Laplace's rule, `sklearn.naive_bayes.MultinomialNB(alpha=1)`, and with ``class_prior="empirical"``
-        Naive_Bayes_text of Mitchell 1997 Table 6.2. ``"learned"``: the number that best predicts the label of each
-        training row from all other rows, ``bayesclf.families.LearntAlpha()``; MAP then adds α.
-        `partial_fit` keeps the α of an earlier `fit`, or 1.
-    missing : {"ignore", "level"}
-        Without effect: a missing count is always refused.
-
-    Attributes
-    ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> clf = bc.MultinomialNB(random_state=1).fit([[2, 0], [1, 1], [0, 3]], ["a", "a", "b"])
-    >>> clf.predict_proba([[1, 0]], rule="map").round(3)
-    array([[0.918, 0.082]])
-
-    References
-    ----------
-    Abu-El-Haija 3.2.1, 3.4; Aberdeen; CS4780; Mitchell 1997 Table 6.2.
-    """
-
-    alpha: Concentration = LEARNED
-    _of_counts = _draws_lengths = True
-
-    def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
-        """Return one block of all columns, which must hold counts."""
-        return (ColumnBlock(Multinomial(concentration(self.alpha)), tuple(map(str, frame.columns))),)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = of_counts(super().__sklearn_tags__(), self.missing)
-        tags.input_tags.positive_only = True
-        tags.input_tags.allow_nan = False
-        return tags
-
-
-def _require_events(table: Table) -> None:
-    """Raise for a cell that is neither 0 nor 1 nor missing."""
-    if isinstance(table, SparseTable):
-        cells = table.cells.data
-    else:
-        cells = columns.numbers(table, tuple(map(str, table.columns)))
-    wrong = cells[~(np.isnan(cells) | (cells == 0) | (cells == 1))]
-    if wrong.size:
-        raise InputError(f"binarize=None takes 0 and 1 only, but the table holds {wrong[0]:g}; give binarize a number")
 
 
 def _key(name: object) -> str:
