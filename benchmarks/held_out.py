@@ -274,11 +274,13 @@ def section(name: str, study: Study) -> str:
         both = [(own[first], own[other]) for own in means if other in own]
         level = sum(own <= their + LEVEL * max(1.0, their) for own, their in both)
         counted.append([other, f"{level} of {len(both)}"])
+    every = (line for one in result["tables"].values() for line in one["ways"].values())
+    repeated = any(len(line["log_loss"]) > FOLDS for line in every)
     parts = ", ".join(" ".join(part) for part in result["versions"].items())
     head = ["table", *([study.note[0]] if study.note else []), *ways]
     return f"""## {study.question}
 
-`held_out.py {name}`{parts and f", with {parts}"}.
+`held_out.py {name}`{parts and f", with {parts}"}{f"; folds are repeated below {TESTED} rows" * repeated}.
 
 {markdown([f"*{first}* against", "level or better on"], counted)}
 
@@ -298,8 +300,8 @@ def page() -> str:
     """Return the page of the documentation."""
     about = (
         "`python benchmarks/held_out.py --table` wrote this page. It has mean log losses of held-out rows, in nats per "
-        f"row, with {FOLDS} folds, repeated below {TESTED} rows; those of the smallest mean are bold. *Level* is "
-        "within .01 nats, or 1%. A dash: the classifier refuses the table, or was not measured on it."
+        f"row, with {FOLDS} folds; those of the smallest mean are bold. *Level* is within .01 nats, or 1%. A "
+        "dash: the classifier refuses the table, or was not measured on it."
     )
     return "\n".join(["# Held-out losses", "", about, "", *(section(*study) for study in STUDIES.items())])
 
