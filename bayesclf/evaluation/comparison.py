@@ -373,10 +373,10 @@ def compare(
     >>> import bayesclf as bc
     >>> from sklearn.dummy import DummyClassifier
     >>> X, y = [[0.1], [0.4], [0.5], [0.9], [1.1], [1.6]], [0, 0, 0, 1, 1, 1]
-    >>> found = bc.compare([bc.GaussianNB(), DummyClassifier()], X, y, rules=["predictive"], cv=3)
+    >>> found = bc.compare([bc.GaussianNB(), DummyClassifier()], X, y, rules=["predictive"], cv=3, random_state=0)
     >>> found.table[["model", "rule", "accuracy"]].round(2)
                  model        rule  accuracy
-    0              gnb  predictive      0.92
+    0              gnb  predictive      0.97
     1  DummyClassifier           —      0.50
     """
     models = peers.named(models)

@@ -177,7 +177,7 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     --------
     >>> weight = pd.Series([0.0] * 5 + [48.0 + 0.7 * k for k in range(60)])
     >>> spike(weight)
-    Spike(value=0.0, cells=5, nearest=48.0)
+    Spike(value=0.0, cells=5, nearest=48.0, more=())
     >>> spike(pd.Series([0, 0, 0, 0, 1, 1, 2, 3, 5, 8] * 10)) is None
     True
     """
