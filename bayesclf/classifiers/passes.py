@@ -107,8 +107,7 @@ class Reading:
             frame, y, weight = some_rows(frame, there), y[there], None if weight is None else weight[there]
         if not len(y) or (weight is not None and (weight == 0).all()):
             return None
-        if self.unlabeled == "drop":
-            y = whole_labels(y) if from_file else y.infer_objects()
+        y = whole_labels(y) if from_file else y.infer_objects()
         classes, codes = _coded_labels(y, self.classes)
         kept = Training.of(frame, codes, weight)
         if len(kept.y) < len(batch.table):
@@ -120,8 +119,10 @@ class Reading:
         """Return the error for a stream of which no row counts, if it has any."""
         if not any_row:
             return InputError("there is no row to learn from; give at least two, of different classes")
-        weighted = "" if self.weight is None else f" and a weight above 0 in column {self.weight!r}"
-        return InputError(f"no row counts, as none has a label in column {self.target!r}{weighted}; label some")
+        if self.weight is None:
+            return InputError(f"no row counts, as none has a label in column {self.target!r}; label some")
+        both = f"a label in column {self.target!r} and a weight above 0 in column {self.weight!r}"
+        return InputError(f"no row counts, as none has {both}; give some rows both")
 
 
 type Opened = tuple[Stream, list[str]]

@@ -72,7 +72,8 @@ def compare(
     engines = options.engines(inference, chosen, ENGINES)
     wanted = None if rules is None else tuple(RULES) if rules == "all" else options.names(rules, RULES, "--rules")
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
-    context.params["drop"] = drop = [*(drop or ()), *([] if group is None else [group])]  # which `fit` drops, too
+    drop = list(dict.fromkeys([*(drop or ()), *([] if group is None else [group])]))
+    context.params["drop"] = drop  # which `fit` drops, too
     training = load_training(table, target, reading, drop, options.column_kinds(kind), text)
     if models == options.DEFAULT_MODELS and all(own == "text" for own in training.kinds.values()):
         engines = options.engines(inference, ["text"], ENGINES)

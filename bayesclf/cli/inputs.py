@@ -102,7 +102,7 @@ def load_training(
     dataset = replace(dataset, notes=tuple(told))
     frame = dataset.frame.drop(columns=list(dict.fromkeys([*drop, *dataset.left_out])))
     if len(frame.columns) == 1:
-        raise InputError(f"--drop leaves no column other than the label {dataset.target!r}; keep at least one")
+        raise InputError(f"no column is left other than the label {dataset.target!r}; keep at least one")
     described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds})
     X, y = frame.drop(columns=dataset.target), frame[dataset.target]
     X.attrs[columns.NOTES] = tuple(dict.fromkeys([*dataset.notes, *filter(None, described["note"])]))

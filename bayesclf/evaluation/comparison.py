@@ -386,9 +386,10 @@ def compare(
         raise InputError(f"a model is named {peers.BOOSTING!r}, as a line of the comparison is; give it another name")
     asked = checked_rules(rules)
     require_jobs(n_jobs=n_jobs)
-    seed, units = seed_of(random_state), groups if groups is None else group_codes(groups, y)
+    seed, every = seed_of(random_state), y
     frame, y, remarks = labeled_table(X, y, cv)
     labels = checked_labels(y, len(frame))
+    units = groups if groups is None else group_codes(groups, every)
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
     several = repeats is None and isinstance(cv, int | np.integer)
@@ -400,12 +401,12 @@ def compare(
     finished: Finished = {}
     how = question, seed, n_jobs, progress
     comparison = None
-    for times in range(1, most + 1) if several else [folds.repeats]:
+    for times in range(1, folds.repeats + 1) if several else [folds.repeats]:
         own = replace(folds, splits=folds.splits[: times * folds.cv], repeats=times) if several else folds
         late = not finish(finished, models, table, own.splits, *how, late=lambda: time.perf_counter() > end)
         if comparison is None or not late:
             comparison, used = _comparison(models, table, own, finished, question, seed, remarks, max_seconds), own
-        if late or times == most or time.perf_counter() > end or (times == 1 and comparison.settled):
+        if late or times == folds.repeats or time.perf_counter() > end or (times == 1 and comparison.settled):
             break
     assert comparison is not None
     if boosting and comparison.leaders and not comparison.left_out and isinstance(peers.rows(frame), pd.DataFrame):

@@ -42,7 +42,7 @@ from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.levels import has_order
-from bayesclf.wording import counted, without_numbers
+from bayesclf.wording import counted, flagged_rows, without_numbers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
@@ -147,11 +147,13 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
 
 
 def group_codes(groups: Any, y: Any) -> Integers:
-    """Return the number of the group of each row that has a label, (row)."""
+    """Return the number of the group of each row that has a label, (row); `y`: Labels of all rows, checked."""
     values, found = np.asarray(groups, dtype=object), labeled_rows(y)
     if values.shape != np.shape(y)[:1]:
         raise InputError(f"groups must have one value for each of {counted(np.shape(y)[0], 'row')}")
-    return np.asarray(pd.factorize(values if found is None else values[found[0]], use_na_sentinel=False)[0])
+    if (missing := pd.isna(values)).any():
+        raise InputError(f"groups must name the group of each row, and has none in {flagged_rows(missing)}")
+    return np.asarray(pd.factorize(values if found is None else values[found[0]])[0])
 
 
 def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
@@ -185,6 +187,8 @@ def folds_of(
     """Return stratified folds, in which rows of one group stay together, or the splits that were given."""
     require(Whole(1), repeats=repeats)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if groups is not None and len(np.unique(groups)) == cv:  # other folds there are none
+            repeats = 1
         splits, remarks = split(codes, int(cv), repeats, seed, groups)
         return Folds(splits, int(cv), repeats, remarks)
     if groups is not None:
@@ -213,8 +217,13 @@ def split(
     if counts.max() < cv:
         raise InputError(f"cv={cv} needs a class with at least {cv} rows, but the largest has {counts.max()}")
     remarks: tuple[str, ...] = ()
-    if counts.min() < cv:
-        few = counted(int(counts.min()), "row")
+    if groups is None:
+        units, fewest, unit = len(y), int(counts.min()), "row"
+    else:
+        units, unit = len(np.unique(groups)), "group"
+        fewest = min(len(np.unique(groups[y == code])) for code in range(len(counts)))
+    if fewest < cv:
+        few = counted(fewest, unit)
         remarks = (f"a class has {few}, fewer than the {cv} folds: some folds test or train without it",)
     folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     with warnings.catch_warnings():
@@ -222,11 +231,13 @@ def split(
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         if groups is None:
             return tuple(folds.split(np.zeros(len(y)), y)), remarks
-        units, remarks = len(np.unique(groups)), (*remarks, GROUPED)
+        remarks = (*remarks, GROUPED)
         grouped = StratifiedGroupKFold(cv, shuffle=True, random_state=check_random_state(seed))
         splits = tuple(pair for _ in range(repeats) for pair in grouped.split(y, y, groups)) if units >= cv else ()
     if not splits or not all(len(test) for _, test in splits):
-        raise InputError(f"the rows of {counted(units, 'group')} do not fill {cv} folds; take fewer, cv=2 (--cv 2)")
+        fewer = min(units, cv - 1)
+        remedy = f"take fewer, cv={fewer} (--cv {fewer})" if fewer > 1 else "give groups of at least two values"
+        raise InputError(f"the rows of {counted(units, 'group')} do not fill {cv} folds; {remedy}")
     return splits, remarks
 
 

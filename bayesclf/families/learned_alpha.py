@@ -32,8 +32,8 @@ FEW_ROWS = 500
 """Rows by which the first search is made."""
 NEAR = 0.25
 """How far from the log α of these rows that of all is looked for at first, and at most at each step."""
-CLOSE = 1e-3
-"""Step at which this search ends. It squares, so that the error is below `TOLERANCE`."""
+CLOSE, SHORT = 1e-3, NEAR / 16
+"""Step at which this search ends, and how far apart the points of its last parabola may be."""
 LARGE = 1e8
 """Counts from which a row may be too large to be left out, as no digits of the smallest α are left beside it."""
 NUMBERS = 2**22
@@ -234,5 +234,9 @@ def by_parabolas(score: Callable[[float], float], start: float, low: float, high
         step = -0.5 * slope / bend if bend < 0 else np.copysign(NEAR, slope)
         found = float(np.clip(place + np.clip(step, -NEAR, NEAR), low, high))
         if np.abs(places - found).min() < CLOSE:
-            return found if abs(found - place) < CLOSE else float(place)
+            # a parabola through points far apart may be wrong: then points on either side of the best come first
+            beside = [one for one in (place - SHORT, place + SHORT) if np.abs(places - one).min() > CLOSE]
+            if np.ptp(places[best]) < 3 * SHORT or not beside or not low <= beside[0] <= high:
+                return found if abs(found - place) < CLOSE else float(place)
+            found = float(beside[0])
         places, values = np.append(places, found), np.append(values, score(found))

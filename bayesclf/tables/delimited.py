@@ -344,7 +344,7 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
     reader = found.records(found.rows(io.StringIO(text, newline="")), strict=True)
     row, line, alone = 0, 1, len(found.names) == 1  # a blank line is a missing cell of a column that is alone
     wrong: tuple[int, int, int] | None = None
-    start, begins = "", 0
+    start, begins, alike = "", 0, 0
     try:
         with cells_of_any_length():
             for cells in reader:
@@ -355,6 +355,7 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
                     wrong = row, line, len(cells)
                 if cells:
                     start, begins = cells[0].strip(), line
+                    alike += bool(LAST_LINE.fullmatch(start))
                 line = reader.line_num + 1
     except csv.Error:
         raise InputError(
@@ -362,7 +363,7 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
             "close each quoted cell and double the quotes inside it"
         ) from None
     if not row:
-        raise InputError(f"{path} has no rows below its column names; add at least one")
+        raise NoRows(f"{path} has no rows below its column names; add at least one")
     if wrong is not None:
         number, line, size = wrong
         last = number == row > 1
@@ -371,7 +372,7 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
             f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
             f"{len(found.names)}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
         )
-    if not LAST_LINE.fullmatch(start):
+    if alike != 1 or not LAST_LINE.fullmatch(start):
         return ()
     remedy = f"{option('skip_rows', [begins])} leaves it out"
     return (f"the last row (line {begins}) begins with {start!r}, like a line about all rows; {remedy}",)

@@ -36,7 +36,7 @@ def canonical(value: Hashable) -> str | None:
 
 
 def whole_labels(y: pd.Series) -> pd.Series:
-    """Return labels of a file that are whole numbers as such, as gaps in other rows have made floats of them."""
+    """Return labels of a file that are whole numbers as such: gaps, and decimals as in 1.0, make floats of them."""
     y = y.infer_objects()
     if y.dtype.kind == "f" and (y % 1 == 0).all() and (y.abs() < EXACT).all():
         return y.astype("int64")

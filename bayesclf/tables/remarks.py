@@ -172,6 +172,7 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     as many as the nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard
     deviations of the others. Zeros among whole numbers must not look like zeros of a count. Among few different values,
     such as answers from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away, or several such codes.
+    Codes above the answers come first.
 
     Examples
     --------
@@ -295,11 +296,12 @@ MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([ T]\d.*)?"
     rf"|{MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}[- ]{MONTH}[- ](\d{{2}}|\d{{4}})"
-    rf"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|{MONTH}[- ]\d{{4}}|\d{{4}}-\d{{2}}",
+    rf"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|{MONTH}[- ]\d{{4}}|(19|20)\d\d-(0[1-9]|1[0-2])",
     re.IGNORECASE,
 )
 TIME = re.compile(
-    r"\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?|\d{1,3} ?(h|m|min) ?\d{1,2}( ?(m|min|s|sec))?", re.IGNORECASE
+    r"\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?|\d{1,3} ?(?-i:h|m|min) ?\d{1,2}( ?(m|min|s|sec))?",
+    re.IGNORECASE,
 )
 MOMENTS = {
     "holds dates": (DATE, "derive numbers from dates, such as the year"),

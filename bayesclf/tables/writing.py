@@ -71,7 +71,7 @@ def written(word: str) -> Written | None:
     >>> written("rain")
     """
     opened = _opened(word)
-    marks = ("(" if word.endswith(")") else "-") * (opened != word)
+    marks = ("(" if "(" in word else "-") * (opened != word)
     if PLAIN.fullmatch(opened):
         bare = opened.lstrip("+-")
         point = "." * (not bare.isdecimal())

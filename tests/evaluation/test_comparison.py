@@ -215,13 +215,23 @@ def test_a_class_with_fewer_rows_than_folds_is_remarked_on(iris):
         ({"cost": np.full((3, 3), np.nan)}, r"cost must be a finite matrix .*, but cost\[0, 0\] is nan"),
         ({"reject": -0.5}, "reject is an expected cost"),
         ({"groups": [1, 2]}, "groups must have one value for each of 150 rows"),
-        ({"groups": np.arange(150) % 3}, "the rows of 3 groups do not fill 5 folds"),
+        ({"groups": np.arange(150) % 3}, r"the rows of 3 groups do not fill 5 folds; take fewer, cv=3"),
+        ({"groups": np.zeros(150), "cv": 2}, "do not fill 2 folds; give groups of at least two values"),
+        ({"groups": np.where(np.arange(150) == 2, np.nan, 1.0)}, "groups must name .* and has none in row 3"),
         ({"groups": np.arange(150), "cv": [(range(50), range(50, 150))]}, "groups go with a number of folds"),
     ],
 )
 def test_options_that_cannot_be(iris, models, arguments, message):
     with pytest.raises(InputError, match=message):
         bc.compare(models, *iris, **arguments)
+
+
+def test_groups_that_say_which_folds_there_are(rng):
+    """As many groups as folds have one way to be folds; a class of one group is not in training rows and test rows."""
+    group, y = np.repeat(np.arange(5), 12), np.where(np.arange(60) < 12, "r", np.where(np.arange(60) % 2, "p", "q"))
+    found = bc.compare({"nb": bc.GaussianNB()}, rng.normal(size=(60, 2)), y, rules=["predictive"], groups=group)
+    assert found.repeats == 1
+    assert "a class has 1 group, fewer than the 5 folds" in found.notes["nb"][0]
 
 
 def test_repeated_rows_are_told_unless_folds_keep_them_together_or_rows_are_alike_by_nature(rng):

@@ -133,6 +133,7 @@ CASES = {
         0,
         "one for each time; derive",
     ),
+    "parts, no months": (rows("10{j}{k}-1{j},{j},{y}", "at,a,cls\n"), {"at": "category", "a": "number"}, 0, ""),
     "months": (rows("Jan 19{i:02d},{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds dates and is left"),
     "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
     "constant": (

@@ -377,7 +377,8 @@ class LogisticModel:
     def propagated(self) -> LogisticModel:
         """Return the model with the normals of `Propagation` at the nodes, which have the moments of the posterior.
 
-        Itself where these would take too long, do not exist, or need rows that it does not hold.
+        Itself where these would take too long, do not exist, or need rows that it does not hold; and where classes are
+        more than `Propagation.points` are for.
         """
         from bayesclf.models.logistic.propagation import Propagation
 

@@ -41,8 +41,13 @@ class Propagation:
 
     @cached_property
     def points(self) -> tuple[Array, Array]:
-        """Points (point, contrast) and log weights (point) that stand for a standard normal."""
+        """Points (point, contrast) and log weights (point) that stand for a standard normal.
+
+        Raises `LinAlgError` for more contrasts than half of the points.
+        """
         size = self.contrast.shape[1]
+        if 2 * size > POINTS:
+            raise np.linalg.LinAlgError("too few points for so many contrasts")
         if size == 1:
             axis = np.linspace(-REACH, REACH, POINTS)
             return axis[:, None], -0.5 * axis**2 - logsumexp(-0.5 * axis**2)
