@@ -15,7 +15,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
-from bayesclf.report.verdict import Verdict, defined
+from bayesclf.report.verdict import ERROR, Verdict, defined
 from bayesclf.wording import counted, first_upper, joined, listed
 
 MOST = 6
@@ -44,7 +44,7 @@ def of_classifier(
             sentences.append("They are the posterior of an earlier fit.")
     sentences.append(f"Inference: {names.engine_name(classifier)}.")
     if answer and diagnosis.held_out is not None:
-        sentences += [answer, f"Held-out rows: {diagnosis.held_out.setting}; ± is one standard error over the rows."]
+        sentences += [answer, f"Held-out rows: {diagnosis.held_out.setting}; ± is {ERROR}."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
     sentences.append(

@@ -148,13 +148,14 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
     parts: list[Part] = [reliability(log_proba, y, rule, comparison.seed, f"reliability-{place}", name)]
     if len(comparison.classes) <= MOST_CLASSES:
         counts = confusion(comparison, (name, rule))
-        caption = "Rows by true class (lines) and predicted class (columns)"
+        mean = f", a mean over {comparison.repeats} repeats" * (comparison.repeats > 1)
+        caption = f"Rows by true class (lines) and predicted class (columns){mean}"
         parts.insert(0, Table(table.by_class(counts, comparison.classes, comparison.order), caption=caption))
     found = comparison.disagreements
     found = found[found["model"] == name].drop(columns="model")
     if len(found):
-        found = found.dropna(axis=1, how="all")  # of rules of other models
-        caption = "Rows on which the rules disagree, counted from 0, the largest difference of probabilities first"
+        found = found.dropna(axis=1, how="all").assign(row=found["row"] + 1)  # without rules of other models
+        caption = "Rows on which the rules disagree, counted from 1, the largest difference of probabilities first"
         parts.append(Section(f"{caption} ({len(found)})", [Table(found, most=MOST_DISAGREEMENTS)], "more"))
     return [Beside(parts[:2]), *parts[2:]]
 

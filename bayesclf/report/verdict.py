@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-hat", "Student's")
 """First words of titles that are proper names and keep their capital within a sentence."""
 
-ERROR = "one standard error over the rows"
+ERROR = "one standard error over the rows, with Nadeau and Bengio's allowance for training rows that folds share"
 """What ± is, everywhere."""
 
 LARGE_SHARE = 0.5
@@ -80,10 +80,9 @@ class Verdict:
 def defined(comparison: Comparison) -> str:
     """Return what the words of a verdict mean."""
     return (
-        f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. Clear differences hold "
-        f"for all models together with {100 * CONFIDENCE:.0f}% confidence. Probable differences exceed one standard "
-        f"error. Both hold for other folds, too. Differences of log loss below {comparison.matters:.2g} do not matter, "
-        "and are never clear or probable."
+        f"± is {ERROR}. Clear differences hold for all models together with {100 * CONFIDENCE:.0f}% confidence. "
+        "Probable differences exceed one standard error. Both hold for other folds, too. Differences of log loss below "
+        f"{comparison.matters:.2g} do not matter, and are never clear or probable."
     )
 
 
