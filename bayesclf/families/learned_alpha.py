@@ -30,10 +30,8 @@ MOST_ROWS = 5_000
 """Rows that are left out, one at a time; of more rows, as many at even distances. All rows count as training rows."""
 FEW_ROWS = 500
 """Rows by which the first search is made."""
-NEAR = 0.25
-"""How far from the log α of these rows that of all is looked for at first, and at most at each step."""
-CLOSE, SHORT = 1e-3, NEAR / 16
-"""Step at which this search ends, and how far apart the points of its last parabola may be."""
+NEAR = 0.1
+"""How far from the log α of these rows that of all is looked for at first."""
 LARGE = 1e8
 """Counts from which a row may be too large to be left out, as no digits of the smallest α are left beside it."""
 NUMBERS = 2**22
@@ -205,38 +203,21 @@ def criterion(
 def maximum(score: Callable[[float], float], coarse: Callable[[float], float]) -> float:
     """Return the α of the largest score: near the largest `coarse` one, which is that near the best of a grid."""
     grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID).tolist()
-
     values = [coarse(float(np.exp(log_alpha))) for log_alpha in grid]
     best = int(np.argmax(values))
     found = optimize.minimize_scalar(
         lambda log_alpha: -coarse(float(np.exp(log_alpha))),
         bounds=(grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]),
         method="bounded",
-        options={"xatol": TOLERANCE if coarse is score else NEAR / 10},
+        options={"xatol": TOLERANCE if coarse is score else NEAR / 4},
     )
-    log_alpha = float(found.x) if -found.fun >= values[best] else grid[best]
-    if coarse is not score:
-        log_alpha = by_parabolas(lambda place: score(float(np.exp(place))), log_alpha, grid[0], grid[-1])
-    return float(np.exp(log_alpha))
+    start = float(found.x) if -found.fun >= values[best] else grid[best]
+    if coarse is score:
+        return float(np.exp(start))
 
+    def loss(log_alpha: float) -> float:
+        """Return minus the score of the nearest α in the range."""
+        return -score(float(np.exp(np.clip(log_alpha, grid[0], grid[-1]))))
 
-def by_parabolas(score: Callable[[float], float], start: float, low: float, high: float) -> float:
-    """Return where a smooth score is largest, of which few values can be taken: the top of a parabola through the best.
-
-    A step is uphill where the parabola has no top, or a far one.
-    """
-    places = np.clip(start, low + NEAR, high - NEAR) + np.array([-NEAR, 0.0, NEAR])
-    values = np.array([score(place) for place in places.tolist()])
-    while True:
-        best = np.argsort(values)[-3:]
-        place = places[best[-1]]
-        bend, slope, _ = np.polyfit(places[best] - place, values[best], 2)
-        step = -0.5 * slope / bend if bend < 0 else np.copysign(NEAR, slope)
-        found = float(np.clip(place + np.clip(step, -NEAR, NEAR), low, high))
-        if np.abs(places - found).min() < CLOSE:
-            # a parabola through points far apart may be wrong: then points on either side of the best come first
-            beside = [one for one in (place - SHORT, place + SHORT) if np.abs(places - one).min() > CLOSE]
-            if np.ptp(places[best]) < 3 * SHORT or not beside or not low <= beside[0] <= high:
-                return found if abs(found - place) < CLOSE else float(place)
-            found = float(beside[0])
-        places, values = np.append(places, found), np.append(values, score(found))
+    near = optimize.minimize_scalar(loss, (start - NEAR, start + NEAR), method="brent", options={"xtol": TOLERANCE})
+    return float(np.exp(np.clip(near.x, grid[0], grid[-1])))

@@ -208,21 +208,13 @@ def test_counts_beside_which_no_digit_of_the_concentration_is_left_are_not_left_
     assert alone.model_.blocks[0].family.alpha.ravel() == pytest.approx(1.0, rel=0.05)
 
 
-def test_a_coarse_score_says_only_where_the_search_begins():
-    def score(alpha, best=3.0):
+@pytest.mark.parametrize(("best", "found"), [(3.0, 3.0), (1e5, 1e3), (1e-5, LOWEST)])
+def test_a_coarse_score_says_only_where_the_search_begins(best, found):
+    def score(alpha, best=best):
+        assert 0.999 * LOWEST < alpha < 1.001e3
         return -(np.log(alpha / best) ** 2)
 
-    assert learned_alpha.maximum(score, lambda alpha: score(alpha, 0.5)) == pytest.approx(3.0, rel=1e-3)
-
-
-@pytest.mark.parametrize("off", np.linspace(-0.1, 0.1, 15).round(3))
-def test_parabolas_find_the_top_of_a_score_that_is_none(off):
-    top = -2.3 + 0.7 * np.log(2)
-
-    def score(log_alpha):
-        return -1000 * (np.exp(-(log_alpha + 2.3) / 0.7) + (log_alpha + 2.3) / 1.4)
-
-    assert learned_alpha.by_parabolas(score, top + off, -6.9, 6.9) == pytest.approx(top, abs=2e-4)
+    assert learned_alpha.maximum(score, lambda alpha: score(alpha, 0.5)) == pytest.approx(found, rel=1e-3)
 
 
 def test_features_of_few_levels_keep_the_concentration_of_the_textbook(rng):
