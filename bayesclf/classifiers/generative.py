@@ -735,13 +735,14 @@ def about_temper(T: Array, learned: bool) -> str:
     """Say how far the model is believed, from draws of T (draw)."""
     low, high = np.quantile(T, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2])
     interval = f"{T.mean():.2f} [{low:.2f}, {high:.2f}]"
+    counts = f"the evidence of the columns counts {interval}"
     if not learned:
-        return f"the evidence of the columns counts {interval}, as before any row: there are too few to leave out"
+        return f"{counts}, as before any row: there are too few to leave out"
     if high < 1:
-        return f"columns repeat each other: their evidence counts {interval} (rule 'tempered', by rows left out)"
-    if low > 1:
-        return f"columns say more than the model makes of them: their evidence counts {interval} (rule 'tempered')"
-    return f"the evidence of the columns counts {interval}, so that 1 is not ruled out (rule 'tempered')"
+        said = "as where columns repeat each other or families do not fit"
+    else:
+        said = "as where columns say more than the model" if low > 1 else "so that 1 is not ruled out"
+    return f"{counts}, {said} (rule 'tempered', by rows left out)"
 
 
 def is_exact(inference: str | Engine) -> bool:

@@ -148,6 +148,14 @@ def test_a_column_twice_is_worth_half():
     assert 2 * float(twice.temper_["T"].mean()) == pytest.approx(float(once.temper_["T"].mean()), rel=0.02)
 
 
+def test_a_family_that_does_not_fit_is_no_sign_of_copies(rng):
+    """Tails heavier than the family's lower T of a single column, too: the note must not blame repeated columns."""
+    y = np.arange(400) % 2
+    clf = bc.GaussianNB(random_state=0, rule="tempered").fit(rng.standard_t(2.2, size=(400, 1)) + 0.6 * y[:, None], y)
+    assert np.quantile(clf.temper_["T"], 0.95) < 1
+    assert any("repeat each other or families do not fit" in note for note in clf.notes_)
+
+
 def test_few_rows_leave_the_prior():
     X, y = table(19)
     T = explicit().fit(X, y).temper_["T"].to_numpy()
