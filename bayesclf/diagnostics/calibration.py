@@ -160,7 +160,7 @@ def disagreement(context: Context) -> Answer:
     if stats.binom.sf(len(differ) - 1, len(codes), thresholds.MAX_DISAGREEMENT) < thresholds.SIGNIFICANCE:
         return tip(
             f"{says}: there the answer depends on the rule",
-            "look at these rows and their intervals, clf.predict_interval(X); more rows would decide them",
+            "look at these rows and their intervals, clf.predict_interval(X)",
             evidence,
         )
     return passed(says, evidence)

@@ -363,7 +363,7 @@ def collinear_columns(context: Context) -> Answer:
             "leave columns out if the parameters are to be interpreted; for predictions it does not matter",
             evidence,
         )
-    return passed("no column is a weighted sum of others", evidence)
+    return passed("no column is a weighted sum of others, levels of one category aside", evidence)
 
 
 def _collinear_covariances(model: Model) -> list[str]:

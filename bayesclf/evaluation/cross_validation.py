@@ -187,7 +187,7 @@ def folds_of(
     """Return stratified folds, in which rows of one group stay together, or the splits that were given."""
     require(Whole(1), repeats=repeats)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        if groups is not None and len(np.unique(groups)) == cv:  # other folds there are none
+        if groups is not None and len(np.unique(groups)) == cv:  # there are no other folds
             repeats = 1
         splits, remarks = split(codes, int(cv), repeats, seed, groups)
         return Folds(splits, int(cv), repeats, remarks)
@@ -216,28 +216,24 @@ def split(
         raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
     if counts.max() < cv:
         raise InputError(f"cv={cv} needs a class with at least {cv} rows, but the largest has {counts.max()}")
-    remarks: tuple[str, ...] = ()
-    if groups is None:
-        units, fewest, unit = len(y), int(counts.min()), "row"
-    else:
-        units, unit = len(np.unique(groups)), "group"
-        fewest = min(len(np.unique(groups[y == code])) for code in range(len(counts)))
-    if fewest < cv:
-        few = counted(fewest, unit)
-        remarks = (f"a class has {few}, fewer than the {cv} folds: some folds test or train without it",)
-    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+    units, rng = np.arange(len(y)) if groups is None else groups, check_random_state(seed)
+    few = min(len(np.unique(units[y == code])) for code in range(len(counts)))
+    remarks = () if groups is None else (GROUPED,)
+    if few < cv:
+        own = counted(few, "row" if groups is None else "group")
+        remarks = (f"a class has {own}, fewer than the {cv} folds: some folds test or train without it", *remarks)
     with warnings.catch_warnings():
         # The remark above says it once, in terms of the user's table.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         if groups is None:
-            return tuple(folds.split(np.zeros(len(y)), y)), remarks
-        remarks = (*remarks, GROUPED)
-        grouped = StratifiedGroupKFold(cv, shuffle=True, random_state=check_random_state(seed))
-        splits = tuple(pair for _ in range(repeats) for pair in grouped.split(y, y, groups)) if units >= cv else ()
-    if not splits or not all(len(test) for _, test in splits):
-        fewer = min(units, cv - 1)
+            stratified = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+            return tuple(stratified.split(np.zeros(len(y)), y)), remarks
+        known, folds = len(np.unique(groups)), StratifiedGroupKFold(cv, shuffle=True, random_state=rng)
+        splits = tuple(pair for _ in range(repeats) for pair in folds.split(y, y, groups)) if known >= cv else ()
+    if not splits or not all(len(test) for _, test in splits):  # one large group can leave a fold empty
+        fewer = min(known, cv - 1)
         remedy = f"take fewer, cv={fewer} (--cv {fewer})" if fewer > 1 else "give groups of at least two values"
-        raise InputError(f"the rows of {counted(units, 'group')} do not fill {cv} folds; {remedy}")
+        raise InputError(f"the rows of {counted(known, 'group')} do not fill {cv} folds; {remedy}")
     return splits, remarks
 
 

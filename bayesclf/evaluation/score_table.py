@@ -31,11 +31,7 @@ from bayesclf.evaluation.judgments import (
     split_error,
 )
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.scores import (
-    Calibration,
-    mean_of_rows,
-    standard_error_of_rows,
-)
+from bayesclf.evaluation.scores import Calibration, mean_of_rows, standard_error_of_rows
 from bayesclf.wording import NEGLIGIBLE
 
 type Key = tuple[str, str]

@@ -262,9 +262,11 @@ def _predictions(
     parts: list[Part] = []
     found = average_effects(classifier, X, columns, order)
     if found is not None:
+        some = f" The first {MOST_EFFECTS} of {len(columns)} columns are shown." if len(columns) > MOST_EFFECTS else ""
         caption = (
             "Change of P(outcome), on average over the rows, when a column goes from one value to another: posterior "
             f"means and {100 * CI_PROB:.0f}% intervals. They describe predictions, not the effects of an intervention."
+            f"{some}"
         )
         parts.append(Table(found, caption=caption))
     kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}

@@ -229,7 +229,8 @@ def test_options_that_cannot_be(iris, models, arguments, message):
 def test_groups_that_say_which_folds_there_are(rng):
     """As many groups as folds have one way to be folds; a class of one group is not in training rows and test rows."""
     group, y = np.repeat(np.arange(5), 12), np.where(np.arange(60) < 12, "r", np.where(np.arange(60) % 2, "p", "q"))
-    found = bc.compare({"nb": bc.GaussianNB()}, rng.normal(size=(60, 2)), y, rules=["predictive"], groups=group)
+    X, rules = rng.normal(size=(60, 2)), ["predictive"]
+    found = bc.compare({"nb": bc.GaussianNB()}, X, y, rules=rules, repeats=3, groups=group)
     assert found.repeats == 1
     assert "a class has 1 group, fewer than the 5 folds" in found.notes["nb"][0]
 

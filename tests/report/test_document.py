@@ -120,6 +120,14 @@ def test_counts_of_repeated_folds_add_up_to_the_rows_of_each_class():
     assert (abs(counts - means) < 1).all()
 
 
+def test_rows_on_which_rules_disagree_are_counted_from_1_as_in_the_checks(comparison, html):
+    found = comparison.disagreements
+    rows = found.loc[found["model"] == found["model"].iloc[0], "row"]
+    lines = html.partition("Rows on which the rules disagree, counted from 1")[2].partition("</table>")[0]
+    shown = re.findall(r"<tr[^>]*><t[hd][^>]*>(\d+)<", lines)
+    assert [int(number) for number in shown] == (rows + 1).tolist()
+
+
 def test_every_line_of_the_table_is_shown(comparison):
     shown = table.scores(comparison, comparison.table)
     failed = {(model, rule) for (model, _), rules in table.failures(comparison).items() for rule in rules}
