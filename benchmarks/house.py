@@ -89,6 +89,7 @@ def entered(call: Callable[[], object]) -> list[str]:
     monitoring = sys.monitoring
 
     def started(code: CodeType, _: int) -> object:
+        """Note the file of a function that starts."""
         path = Path(code.co_filename)
         if not path.is_relative_to(PACKAGE):
             return monitoring.DISABLE

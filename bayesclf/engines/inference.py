@@ -43,9 +43,9 @@ class Auto(Concise):
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
     draw: the error of an average is then at most √2 times that of independent draws. Otherwise logistic regression is
-    sampled by `Slice`, or by `NUTS` where classes are many or the draws of `Slice` hardly move. Where that would take
-    more than about half a minute, it is drawn from a normal distribution. Too few of these draws are effective:
-    `notes_` has their number. Other models are sampled by `NUTS`.
+    sampled by `Slice`, or by `NUTS` for more than four classes and where the draws of `Slice` hardly move. Where that
+    would take more than about half a minute, it is drawn from a normal distribution. Too few of these draws are
+    effective: `notes_` has their number. Other models are sampled by `NUTS`.
 
     Parameters
     ----------

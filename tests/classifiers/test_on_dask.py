@@ -119,6 +119,8 @@ def test_what_is_decided_about_columns_holds_for_all_parts(table, tmp_path):
     unsure.loc[3, "y"] = None
     for number, part in enumerate((unsure, sure, sure.assign(y=None))):
         part.to_csv(tmp_path / f"{number}.csv", sep=";", index=False)
+    for number in (-1, 3):
+        (tmp_path / f"{number}.csv").write_text("price;code;y\n", encoding="utf-8")
     clf = bc.NaiveBayes(inference="map")
     alone, on_dask = (clone(clf).fit_stream(tmp_path, "y", client=client) for client in (None, Within()))
     X = pd.DataFrame({"price": [1.137, 4.5], "code": ["x", "1"]})

@@ -13,6 +13,7 @@ import bayesclf as bc
 from bayesclf.engines import inference, laplace, slices
 from bayesclf.engines.inference import FINITE_VARIANCE, Auto, attempt
 from bayesclf.errors import ConvergenceWarning, Refused
+from bayesclf.models.logistic.density import LogisticDensity
 
 SHORT = bc.engines.Slice(draws=60, tune=20, chains=2)
 LAPLACE = bc.engines.Laplace(draws=500, limit=FINITE_VARIANCE)
@@ -105,16 +106,22 @@ def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkey
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-@pytest.mark.parametrize(("classes", "least"), [(4, 0.1), (5, 0.1), (4, 1.1)], ids=["", "many classes", "stuck scale"])
+@pytest.mark.parametrize(("classes", "off"), [(4, 0.0), (5, 0.0), (4, 20.0)], ids=["", "many classes", "stuck scale"])
 def test_nuts_where_slices_are_worth_less(
-    classes: int, least: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    classes: int, off: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     y = np.arange(60) % classes
     model = bc.LogisticRegression(inference="map").fit(rng.normal(y[:, None], size=(60, 2)), y).model_
-    monkeypatch.setattr(slices, "LEAST_MOVED", least)
+    propose = LogisticDensity._proposed_scales
+
+    def far(density: LogisticDensity, rng: np.random.Generator, steps: int) -> tuple[Any, Any]:
+        scales, log_q = propose(density, rng, steps)
+        return scales + off * (steps > 1), log_q  # but for the start
+
+    monkeypatch.setattr(LogisticDensity, "_proposed_scales", far)
     short = bc.engines.NUTS(draws=60, tune=20, chains=2)
     _, engine, note = attempt(model, Auto(bc.engines.Laplace(limit=-1.0), short, SHORT), seed=0)
-    by_slices = classes == 4 and least < 1
+    by_slices = classes == 4 and off == 0
     assert engine == (SHORT if by_slices else short)
     assert note.startswith(f"the posterior was sampled by {'chains on slices' if by_slices else 'NUTS'}, as draws")
 

@@ -79,6 +79,14 @@ CASES = {
             "the last row (line 42) begins with 'Total', like a line about all rows",
         ),
     ),
+    "a level that is also a sum's word": (
+        rows("{y},{j},{y}", "r,a,cls\n").replace("\nyes,", "\naverage,"),
+        *({"r": "category", "a": "number"}, 0, ""),
+    ),
+    "percent in parentheses": (
+        rows("({j}.5)%,{y}", "a,cls\n").replace("(0.5)%", "1.5%"),
+        *({"a": "number"}, 0, "without '%' and those in parentheses as negative ones (dtypes="),
+    ),
     "two currencies": (
         rows("${j},{y}", "a,cls\n").replace("\n$3,", "\n€3,", 1),
         *({"a": "category"}, 0, "'a' has numbers with '$' (39 cells) and with '€' (1 cell) and is read as categories"),
@@ -133,7 +141,10 @@ CASES = {
         0,
         "one for each time; derive",
     ),
-    "parts, no months": (rows("10{j}{k}-1{j},{j},{y}", "at,a,cls\n"), {"at": "category", "a": "number"}, 0, ""),
+    "parts, no months and no times": (
+        rows("10{j}{k}-1{j},{j}M{k},{j},{y}", "part,screw,a,cls\n"),
+        *({"part": "category", "screw": "category", "a": "number"}, 0, ""),
+    ),
     "months": (rows("Jan 19{i:02d},{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds dates and is left"),
     "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
     "constant": (

@@ -251,9 +251,9 @@ class WeightPrior:
     (direction), the variances of C along them. `learned`: Whether the scale of a direction is s, (direction); others
     have one that is given, and are columns. `mean`: Of γ, (contrast, 1 + direction). `sd`: Of a contrast at s = 1 and ρ
     = 0, (1 + direction), the intercept's first; infinite for a flat prior of it. Given s and ρ of draws, (draw, 1 +
-    direction). `offset`: t (column): the intercept of
-    γ is that of θ plus t·w. `seen`: Number of directions along which the rows vary. `unseen`: The prior of the weights
-    of levels that the training rows lack, at s = 1. `unseen_learned`: Whether their scale is s, (category).
+    direction). `offset`: t (column): the intercept of γ is that of θ plus t·w. `seen`: Number of directions along which
+    the rows vary. `unseen`: The prior of the weights of levels that the training rows lack, at s = 1. `unseen_learned`:
+    Whether their scale is s, (category).
     """
 
     settings: LearnedScale | None

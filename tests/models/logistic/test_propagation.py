@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 import bayesclf as bc
 from bayesclf.engines import inference
 from bayesclf.models.logistic.prior import LogisticPrior
+from bayesclf.models.logistic.propagation import Propagation
 
 SEPARABLE = np.array([[-2.0], [-1.5], [-0.5], [0.4], [1.0], [2.2]]), np.array([0, 0, 0, 1, 1, 1])
 
@@ -42,3 +43,11 @@ def test_of_three_classes_it_has_the_moments_of_a_chain(form: str) -> None:
     theta = model._theta(draws.parameters["intercept"], draws.parameters["weight"])
     sd = theta.std(axis=0)
     assert (np.abs(theta.mean(axis=0) - node.gamma) < 0.2 * sd).all()
+
+
+def test_points_stand_for_a_standard_normal_or_are_too_few() -> None:
+    for contrasts in (2, 10, 64):
+        points, log_weight = Propagation(None, np.eye(contrasts)).points  # type: ignore[arg-type]
+        np.testing.assert_allclose(points.T @ (np.exp(log_weight)[:, None] * points), np.eye(contrasts), atol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError, match="too few points"):
+        _ = Propagation(None, np.eye(65)).points  # type: ignore[arg-type]
