@@ -201,6 +201,8 @@ def moments_of(numbers: Array | Numbers, weight: Array, names: tuple[str, ...]) 
 def gaps_of(numbers: Array | Numbers) -> NDArray[np.bool_]:
     """Return whether a cell of a number is missing, (number)."""
     if isinstance(numbers, Numbers):
+        if numbers.ordinary:
+            return np.zeros(len(numbers.columns), dtype=bool)
         return np.array([np.isnan(column).any() for column in numbers.columns], dtype=bool)
     return np.asarray(np.isnan(numbers).any(axis=0))
 

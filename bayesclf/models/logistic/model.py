@@ -28,6 +28,7 @@ from bayesclf.models.logistic.likelihood import (
     Likelihood,
     LogPosterior,
     MappedLikelihood,
+    NearLikelihood,
     Parts,
     Proposal,
     Root,
@@ -318,10 +319,10 @@ class LogisticModel:
         return found
 
     @cached_property
-    def _searched(self) -> Likelihood | MappedLikelihood:
+    def _searched(self) -> MappedLikelihood:
         """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of; or of θ."""
         if not self.learns:
-            return self._likelihood
+            return MappedLikelihood(self._likelihood)
         contrast = self.weight_prior.contrast
         return MappedLikelihood(self._reduced, contrast=contrast if self.symmetric else None)
 
@@ -371,8 +372,16 @@ class LogisticModel:
         z, log_t = of_z.draw(rng, number, lattice.modes.shape[-1])
         gamma, log_determinant = lattice.moved(at, z)
         log_prior = prior.along(*at.T).log_density(gamma) + prior.log_density_of_scales(*at.T)
-        log_ratio = self._searched.values(gamma) + log_prior + log_determinant - log_q - log_t
+        near = self._near if np.ndim(of_z.center) == 0 else None
+        log_likelihood = self._searched.values(gamma) if near is None else near.values(gamma, rng)
+        log_ratio = log_likelihood + log_prior + log_determinant - log_q - log_t
         return self._of_coordinates(gamma, at, rng), log_ratio, z
+
+    @cached_property
+    def _near(self) -> NearLikelihood | None:
+        """The likelihood near the best node; None where all rows are needed."""
+        node = max(self.lattice.nodes.values(), key=self.lattice.log_density)
+        return NearLikelihood.of(self._objective_at(node.at), node.gamma)
 
     def propagated(self) -> LogisticModel:
         """Return the model with the normals of `Propagation` at the nodes, which have the moments of the posterior.

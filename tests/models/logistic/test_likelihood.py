@@ -9,6 +9,7 @@ import pytest
 from helpers.logistic import LEVELS, PRIORS, mixed, mixed_model, model_of
 from scipy import optimize
 
+import bayesclf as bc
 from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.models.logistic import likelihood
@@ -90,3 +91,19 @@ class TestNode:
                     _ = model.lattice
             else:
                 assert model.lattice.modes.size == 2
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_log_likelihoods_by_some_rows_are_off_by_no_more_than_the_noise_that_is_stated(classes: int) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.standard_t(4, size=(20_000, 3))  # some rows are far out
+    y = (X @ rng.normal(size=(3, classes)) + rng.gumbel(size=(20_000, classes))).argmax(axis=1)
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y).model_
+    near = model._near
+    assert near is not None
+    assert near.chance.sum() < 5_000
+    number = 100 * likelihood.DRAWS_OF_ROWS
+    gamma, _ = model.lattice.moved(np.zeros((number, 2)), rng.standard_normal((number, 4 * (classes - 1))))
+    error = (near.values(gamma, rng) - model._searched.values(gamma)).reshape(100, -1)
+    assert abs(error.mean()) < 4 * error.mean(axis=1).std(ddof=1) / 10
+    assert likelihood.NOISE / 50 < error.std() < likelihood.NOISE
