@@ -16,9 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array, Parameters
 from bayesclf.classifiers.attributes import fitted_model, symmetric
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier, classifier
-from bayesclf.classifiers.labels import joined_labels
+from bayesclf.classifiers.inputs import Training, joined_labels
 from bayesclf.classifiers.passes import Counted, StreamedTable, added, settle
-from bayesclf.classifiers.training import Training
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine

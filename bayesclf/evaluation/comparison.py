@@ -18,8 +18,7 @@ from bayesclf.arrays import Integers
 from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
-from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.inputs import checked_labels, seed_of
 from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Displayed

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import decisions, rules
 from bayesclf.arrays import Array
 from bayesclf.classifiers.base import CI_PROB, INTERVAL_RULES, BayesClassifier, decided
-from bayesclf.classifiers.training import known_class_prior
+from bayesclf.classifiers.inputs import known_class_prior
 from bayesclf.constraints import INSIDE, PATH, Flag, Instance, OrNone, Several, require
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole

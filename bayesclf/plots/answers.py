@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation.cross_validation import checked_rules, class_order
