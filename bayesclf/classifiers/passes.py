@@ -19,7 +19,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -497,8 +497,10 @@ class LeftOutRows:
         keys = np.random.Generator(np.random.PCG64(self.part).advance(self.seen)).random(len(numbers))
         if self.total is not None:
             keys[np.isin(numbers, np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp))] = 0
-        about = pd.DataFrame({KEY: keys, LABEL: rows.classes[some.y], WEIGHT: some.weights})
-        table = _lowest(pd.concat([some.frame.reset_index(drop=True), about], axis=1))
+        lowest = _lowest(keys)
+        labels, weights = rows.classes[some.y[lowest]], some.weights[lowest]
+        about = pd.DataFrame({KEY: keys[lowest], LABEL: labels, WEIGHT: weights})
+        table = pd.concat([some.frame.iloc[lowest].reset_index(drop=True), about], axis=1)
         return replace(self, seen=self.seen + len(numbers), tables=_thinned((*self.tables, table)))
 
     def rows(self) -> pd.DataFrame | None:
@@ -506,7 +508,9 @@ class LeftOutRows:
         if not any(map(len, self.tables)):
             return None
         table = _joined(self.tables)
-        return (table[table[KEY] == 0] if self.total == self.seen else _lowest(table)).reset_index(drop=True)
+        if self.total == self.seen:
+            return table[table[KEY] == 0].reset_index(drop=True)
+        return table.iloc[_lowest(table[KEY])].reset_index(drop=True)
 
     def __add__(self, other: LeftOutRows) -> LeftOutRows:
         """Return the rows of two parts with the lowest priorities."""
@@ -516,7 +520,10 @@ class LeftOutRows:
 
 def _thinned(tables: tuple[pd.DataFrame, ...]) -> tuple[pd.DataFrame, ...]:
     """Return rows without those of high priorities, where there are many."""
-    return tables if sum(map(len, tables)) <= 2 * MOST_KEPT else (_lowest(_joined(tables)),)
+    if sum(map(len, tables)) <= 2 * MOST_KEPT:
+        return tables
+    table = _joined(tables)
+    return (table.iloc[_lowest(table[KEY])],)
 
 
 def _joined(tables: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
@@ -526,9 +533,11 @@ def _joined(tables: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
     return pd.concat(objects, ignore_index=True)
 
 
-def _lowest(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the `MOST_KEPT` lowest priorities, in their order."""
-    return table if len(table) <= MOST_KEPT else table[table[KEY].rank(method="first") <= MOST_KEPT]
+def _lowest(keys: ArrayLike) -> Integers:
+    """Return the places of the `MOST_KEPT` lowest priorities, in their order."""
+    keys = np.asarray(keys)
+    few = len(keys) <= MOST_KEPT
+    return np.arange(len(keys)) if few else np.sort(np.argpartition(keys, MOST_KEPT - 1)[:MOST_KEPT])
 
 
 def learns_by_leaving_out(block: ColumnBlock) -> bool:

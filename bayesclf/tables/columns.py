@@ -483,6 +483,8 @@ def as_words(column: pd.Series) -> pd.Series:
     """Return cells as strings, 2.0 as "2": pandas has floats where a cell is missing."""
     if isinstance(column.dtype, pd.StringDtype):
         return column
+    if pd.api.types.infer_dtype(column) == "string":
+        return column.astype("str")
     cells = zip(column, column.isna(), strict=True)
     words = [None if missing else word(value) for value, missing in cells]
     return pd.Series(words, index=column.index, name=column.name, dtype="str")
@@ -740,15 +742,8 @@ type Range = tuple[float, float, float, int]
 
 def ranges(frame: pd.DataFrame, names: tuple[str, ...]) -> dict[str, Range]:
     """Return the ranges of columns of numbers, by name, without columns that have no cell."""
-    X = read_numbers(frame, names)
-    low, high = X.extremes
-    total, count = np.zeros((2, len(names)))
-    for rows in blocks_of(*X.shape):
-        some = X[rows]
-        count += len(some) if X.ordinary else (~np.isnan(some)).sum(axis=0)
-        total += some.sum(axis=0) if X.ordinary else np.nansum(some, axis=0)
-    found = zip(names, low.tolist(), total.tolist(), high.tolist(), count.astype(int).tolist(), strict=True)
-    return {name: (least, cells / known, most, known) for name, least, cells, most, known in found if known}
+    found = zip(names, *(values.tolist() for values in read_numbers(frame, names).ranges), strict=True)
+    return {name: (least, cells / known, most, int(known)) for name, least, most, cells, known in found if known}
 
 
 def _together(one: Range | None, other: Range | None) -> Range | None:

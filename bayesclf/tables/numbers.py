@@ -89,15 +89,23 @@ class Numbers:
             return all(_squares_are_small(cells) for some in whole for cells in some)
 
     @cached_property
-    def extremes(self) -> tuple[Array, Array]:
-        """The smallest and the largest cell of each feature, (feature); ∞ and −∞ of a feature without one."""
+    def ranges(self) -> tuple[Array, Array, Array, Array]:
+        """The smallest and the largest cell of each feature, their sum, and their number, (feature).
+
+        Of a feature without cells the first two are ∞ and −∞.
+        """
         low, high = np.full(len(self.columns), np.inf), np.full(len(self.columns), -np.inf)
+        total, count = np.zeros((2, len(self.columns)))
+        least, most, add = (np.minimum, np.maximum, np.sum) if self.ordinary else (np.fmin, np.fmax, np.nansum)
         sources = enumerate(self.columns) if self.table is None else [(slice(None), self.table)]
         for place, cells in sources:
             for rows in blocks_of(self.length, cells[:1].size):
-                low[place] = np.fmin(low[place], np.fmin.reduce(cells[rows], axis=0))
-                high[place] = np.fmax(high[place], np.fmax.reduce(cells[rows], axis=0))
-        return low, high
+                some = cells[rows]
+                low[place] = least(low[place], least.reduce(some, axis=0))
+                high[place] = most(high[place], most.reduce(some, axis=0))
+                total[place] += add(some, axis=0, dtype=float)
+                count[place] += len(some) if self.ordinary else (~np.isnan(some)).sum(axis=0)
+        return low, high, total, count
 
 
 def out_of_range(found: Mapping[str, str]) -> InputError:

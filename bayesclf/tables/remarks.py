@@ -59,7 +59,7 @@ def _both(pair: tuple[str, str], counts: Mapping[str, int]) -> str:
 
 def mended_labels(y: pd.Series[Any]) -> tuple[dict[str, str], list[str]]:
     """Return the usual spelling of each label that is a slip, and sentences about labels that differ in case."""
-    counts = {str(label): int(count) for label, count in as_words(y.astype(object)).value_counts().items()}
+    counts = {str(label): int(count) for label, count in as_words(y).value_counts().items()}
     pairs = alike(counts)
     slips = {other: usual for usual, other in pairs if counts[other] <= RARE * counts[usual]}
     kept = f"{option('labels_as_written', True)} keeps both"
@@ -197,6 +197,8 @@ def spike(column: pd.Series[Any]) -> Spike | None:
 
 def _answers(cells: Array) -> Spike | None:
     """Return the codes above few different values, if they are those of answers and far from the others."""
+    if cells.max() not in CODES_OF_ANSWERS:
+        return None
     values, counts = np.unique(cells, return_counts=True)
     size = next((place for place, value in enumerate(values[::-1]) if value not in CODES_OF_ANSWERS), 0)
     codes, others, coded = values[len(values) - size :], values[: len(values) - size], int(counts[-size:].sum())
@@ -249,7 +251,7 @@ def emptied(
         if column_kind(column, text=False) == "number":
             flags = column.isin(pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").dropna())
         else:
-            flags = as_words(column.astype(object)).isin(words)
+            flags = as_words(column).isin(words)
         if not flags.any():
             continue
         if found is not None:
@@ -390,14 +392,15 @@ def numbers_as_words(column: pd.Series[Any]) -> Style | None:
 
 def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
     """Return why a column says nothing about new rows; empty for one that may."""
-    values = pd.unique(column.dropna())
-    if len(values) < 2 and not every_row:
+    values = column.dropna()
+    different = (values != values.iloc[0]).any() if len(values) else False
+    if not different and not every_row:
         return ""
     if not len(values):
         return "has no values"
     if len(column) < FEWEST_ROWS:
         return ""
-    if len(values) == 1:  # whether a cell is missing may say something
+    if not different:  # whether a cell is missing may say something
         return "" if column.isna().any() else "has one value only"
     if moments := holds_moments(column):
         return moments
@@ -407,8 +410,10 @@ def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
 
 def holds_moments(column: pd.Series[Any], least: int = MANY_MOMENTS) -> str:
     """Return which of `MOMENTS` a column holds, if it has many values that are all written so."""
+    if pd.api.types.is_float_dtype(column.dtype):
+        return ""
     values = pd.unique(column.dropna())
-    if len(values) < least or pd.api.types.is_float_dtype(column.dtype):
+    if len(values) < least:
         return ""
     words = list(map(str, values))
     return next((what for what, (form, _) in MOMENTS.items() if all(map(form.fullmatch, words))), "")
@@ -423,15 +428,14 @@ def names_rows(column: pd.Series[Any]) -> str:
     values = column.dropna()
     if len(values) < FEWEST_ROWS:
         return ""
-    different, named = values.nunique(), bool(ROW_NAMES.fullmatch(str(column.name)))
+    named = bool(ROW_NAMES.fullmatch(str(column.name)))
     if kind_of(column) == "category":
+        different = values.nunique()
         if different <= MOST_DIFFERENT * len(values) or (_mostly_numbers(values) and not named):
             return ""
         return "has a different value in almost every row"
-    if different < len(values):
-        return ""
     x = values.to_numpy(dtype=float)
-    if not np.isfinite(x).all() or not (x == np.floor(x)).all():
+    if not np.isfinite(x).all() or not (x == np.floor(x)).all() or not values.is_unique:
         return ""
     steps = np.diff(x)
     counts = all_different(len(x), np.ptp(x) + 1) < CHANCE or (steps > 0).all() or (steps < 0).all()

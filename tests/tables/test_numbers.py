@@ -37,7 +37,10 @@ def test_rows_are_those_of_the_table(name):
         assert found.dtype == float
         assert found.flags.c_contiguous
         np.testing.assert_array_equal(found, expected[rows])
-    np.testing.assert_array_equal(read.extremes, [np.nanmin(expected, axis=0), np.nanmax(expected, axis=0)])
+    low, high, total, count = read.ranges
+    np.testing.assert_array_equal([low, high], [np.nanmin(expected, axis=0), np.nanmax(expected, axis=0)])
+    np.testing.assert_allclose(total, np.nansum(expected, axis=0), rtol=1e-14)
+    np.testing.assert_array_equal(count, np.isfinite(expected).sum(axis=0))
     kept = np.array([True, False, True, True])
     np.testing.assert_array_equal(read.select(kept)[5:9], expected[5:9, kept])
 
