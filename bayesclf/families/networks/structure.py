@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, multigammaln
 
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
+from bayesclf.families.dirichlet import log_beta
 from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.trees.pairs import EQUIVALENT_ROWS, PairCounts, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
@@ -167,9 +168,8 @@ def log_evidence_of_table(counts: Array, equivalent_rows: tuple[float, ...] = EQ
 
 def _log_dirichlet(counts: Array, rows: float) -> float:
     """Return the log evidence of counts (outcome, cell) under Dirichlets with `rows` spread over their cells."""
-    alpha, n = rows / counts.shape[1], counts.sum(axis=1)
-    of_cells = (gammaln(counts + alpha) - gammaln(alpha)).sum(axis=1)
-    return float((of_cells + gammaln(rows) - gammaln(rows + n)).sum())
+    alpha, size = np.full_like(counts, rows / counts.shape[1]), counts.shape[1:]
+    return float((log_beta(counts + alpha, size) - log_beta(alpha, size)).sum())
 
 
 def log_evidence_of_scatter(n: Array, first: Array, second: Array, cross: Array) -> Array:
@@ -203,12 +203,7 @@ def log_evidence_of_scatter(n: Array, first: Array, second: Array, cross: Array)
     a, b = 1 + first, 1 + second
     # log det(I + S), relative to the product of its diagonal, which the marginals share
     log_remaining = np.log1p(-np.minimum(cross**2 / (a * b), 1 - np.finfo(float).eps))
-    of_joint = _log_gamma_2(nu) - nu / 2 * (np.log(a) + np.log(b) + log_remaining)
+    of_joint = multigammaln(nu / 2, 2) - nu / 2 * (np.log(a) + np.log(b) + log_remaining)
     of_columns = 2 * gammaln((nu - 1) / 2) - (nu - 1) / 2 * (np.log(a) + np.log(b))
-    constant = _log_gamma_2(np.asarray(FREEDOM)) - 2 * gammaln((FREEDOM - 1) / 2)
+    constant = multigammaln(FREEDOM / 2, 2) - 2 * gammaln((FREEDOM - 1) / 2)
     return np.asarray((of_joint - of_columns - constant).sum(axis=0))
-
-
-def _log_gamma_2(nu: Array) -> Array:
-    """Return log Γ(ν/2) Γ((ν − 1)/2), the bivariate gamma function up to a constant."""
-    return np.asarray(gammaln(nu / 2) + gammaln((nu - 1) / 2))
