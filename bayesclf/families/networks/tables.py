@@ -153,20 +153,23 @@ class Layout:
         sizes = [self.axes.sizes[j] for j in factor.scope]
         return np.array([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype=np.intp)
 
+    def needed(self, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which features are observed, or something observed depends on, (feature)."""
+        out = seen.copy()
+        for factor in reversed(self.factors):
+            if out[list(factor.of)].any():
+                out[list(factor.scope)] = True
+        return out
+
     def plan(self, seen: NDArray[np.bool_]) -> Plan:
         """Return how to sum out missing cells, `seen` (feature) false where missing.
 
         A factor whose features are missing, and on which no observed feature depends, sums to 1 and drops out.
         """
-        relevant, needed = np.zeros(len(self.factors), dtype=bool), seen.copy()
-        for f in reversed(range(len(self.factors))):
-            factor = self.factors[f]
-            relevant[f] = needed[list(factor.of)].any()
-            if relevant[f]:
-                needed[list(factor.given)] = True
+        needed = self.needed(seen)
+        closed = np.array([needed[list(factor.of)].any() for factor in self.factors], dtype=bool)
         groups: list[tuple[set[int], set[int]]] = []
-        closed = relevant.copy()
-        for f in np.flatnonzero(relevant).tolist():
+        for f in np.flatnonzero(closed).tolist():
             missing = {j for j in self.factors[f].scope if not seen[j]}
             if not missing:
                 continue
