@@ -735,7 +735,7 @@ def about_temper(T: Array, learned: bool) -> str:
     """Say how far the model is believed, from draws of T (draw)."""
     low, high = np.quantile(T, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2])
     interval = f"{T.mean():.2f} [{low:.2f}, {high:.2f}]"
-    counts = f"the evidence of the columns counts {interval}"
+    counts = f"the log-likelihood of the columns is multiplied by {interval}"
     if not learned:
         return f"{counts}, as before any row: there are too few to leave out"
     if high < 1:

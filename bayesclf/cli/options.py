@@ -73,7 +73,7 @@ READING: dict[str, Any] = {
 """How a file is read, by names of `datasets.read`; what is not given is found."""
 HOW_READ = "For reading options see bayesclf datasets show --help."
 """What the help of other commands says of them."""
-CostFile = Annotated[str | None, option("--cost", "FILE", "Costs: rows true, columns predicted.")]
+CostFile = Annotated[str | None, option("--cost", "FILE", "CSV: header predicted labels, first column true.")]
 Reject = Annotated[float | None, option("--reject", "P", "Largest expected cost of a decided row.", least=0)]
 Seed = Annotated[int, option("--seed", "N", "Random seed.", least=0)]
 Jobs = Annotated[int, option("--jobs", "N", "Number of processes.", least=-1)]

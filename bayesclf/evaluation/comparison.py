@@ -38,6 +38,7 @@ from bayesclf.evaluation.cross_validation import (
     folds_of,
     group_codes,
     labeled_table,
+    most_repeats,
 )
 from bayesclf.evaluation.judgments import TooGood, too_good
 from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
@@ -61,9 +62,6 @@ LONGER = (
 
 OWN_PRIOR = "its fits have the classifier's own prior: the draws that were given are of all rows, and are not used"
 """What a comparison says of a classifier with a given posterior."""
-
-MOST_REPEATS, MOST_ANSWERS = 5, 5_000
-"""Most repeats, and most answers of a model in all, where the repeats are not given."""
 
 
 @with_methods
@@ -393,7 +391,7 @@ def compare(
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
     several = repeats is None and isinstance(cv, int | np.integer)
-    most = int(np.clip(MOST_ANSWERS // len(codes), 1, MOST_REPEATS)) if several else 1 if repeats is None else repeats
+    most = most_repeats(len(codes)) if several else 1 if repeats is None else repeats
     folds = folds_of(cv, most, frame, labels, codes, seed, units)
     table, question = (frame, codes, classes), Question(asked, costs)
     start = time.perf_counter()

@@ -55,6 +55,9 @@ GROUPED = (
 ALL = "all"
 """What is given for every rule."""
 
+MOST_REPEATS, MOST_ANSWERS = 5, 5_000
+"""Most repeats, and most answers of a model in all, where the repeats are not given."""
+
 
 @dataclass(frozen=True, repr=False)
 class Answers(Sized):
@@ -201,6 +204,11 @@ def folds_of(
     times = repeats_of(splits)
     words = " ".join(str(cv).split()) if hasattr(cv, "split") else "given row by row"
     return Folds(splits, len(splits) // times, times, (), words)
+
+
+def most_repeats(rows: int) -> int:
+    """Return how often folds of so many rows are repeated where the first ones do not settle the verdict."""
+    return int(np.clip(MOST_ANSWERS // rows, 1, MOST_REPEATS))
 
 
 def split(

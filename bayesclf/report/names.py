@@ -32,7 +32,7 @@ HOW = {
     "mean": "with the posterior means of its parameters",
     "bayes-optimal": "averaged over its posterior",
     "predictive": "averaged over its posterior, given the new row",
-    "tempered": "with its evidence scaled by leave-one-out",
+    "tempered": "with its columns' log-likelihood scaled by leave-one-out",
     "gibbs": "with parameters drawn from its posterior",
 }
 """How a model answers under each rule."""
@@ -44,7 +44,7 @@ ENGINES = {
     "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",
     "NUTS": "posterior by NUTS ({chains}, {draws} in all)",
     "Slice": "posterior by elliptical slice sampling ({chains}, {draws} in all)",
-    "Laplace": "posterior by a normal distribution around its mode ({draws}, chosen by importance weights)",
+    "Laplace": "posterior by a normal distribution around its mode ({draws}, chosen from proposals by their weights)",
 }
 """How a posterior was found, by the engine's class."""
 
