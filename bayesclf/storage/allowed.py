@@ -239,7 +239,7 @@ def _names(block: Block) -> int:
         cells = 0 if tables is None else tables.layout(tables.axes).cells
         return names + cells + sum(own.count * (1 + own.width) for own in block.family.regressions)
     if hasattr(block.family, "trees"):
-        sizes = block.family.trees.axes.sizes
+        sizes: tuple[int, ...] = block.family.trees.axes.sizes
         squares = sum(sizes) ** 2 - sum(size**2 for size in sizes) + len(sizes) ** 2
         return names + squares // 2
     return names
