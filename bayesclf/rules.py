@@ -80,8 +80,8 @@ RULES = {
         Rule("map", "map", "plug in the most probable parameters"),
         Rule("mean", "mean", "plug in the posterior mean of the parameters"),
         Rule("bayes-optimal", "posterior", "average the hypotheses' predictions over the posterior"),
-        Rule("predictive", "posterior", "average, with the new x as further evidence"),
-        Rule("tempered", "tempered", "average, with the evidence scaled by leave-one-out"),
+        Rule("predictive", "posterior", "average, with the new x as one row more"),
+        Rule("tempered", "tempered", "average, with the columns' log-likelihood scaled by leave-one-out"),
         Rule("gibbs", "posterior", "ask one hypothesis drawn from the posterior"),
     )
 }

@@ -73,7 +73,7 @@ READING: dict[str, Any] = {
 """How a file is read, by names of `datasets.read`; what is not given is found."""
 HOW_READ = "For reading options see bayesclf datasets show --help."
 """What the help of other commands says of them."""
-CostFile = Annotated[str | None, option("--cost", "FILE", "Costs: rows true, columns predicted.")]
+CostFile = Annotated[str | None, option("--cost", "FILE", "CSV: header predicted labels, first column true.")]
 Reject = Annotated[float | None, option("--reject", "P", "Largest expected cost of a decided row.", least=0)]
 Seed = Annotated[int, option("--seed", "N", "Random seed.", least=0)]
 Jobs = Annotated[int, option("--jobs", "N", "Number of processes.", least=-1)]
@@ -85,7 +85,7 @@ UNLABELED = ("drop", "error")
 def named_models() -> dict[str, tuple[type[BayesClassifier], dict[str, Any]]]:
     """Return the class of each model by its name, and the parameters that the name says."""
     from bayesclf.classifiers import CLASSIFIERS, BayesNetClassifier
-    from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
+    from bayesclf.classifiers.joint import ALL_FORESTS, ALL_TREES
 
     structures = {name: (BayesNetClassifier, {"structure": name}) for name in (ALL_TREES, ALL_FORESTS)}
     return {name: (cls, {}) for name, cls in CLASSIFIERS.items()} | structures

@@ -12,8 +12,15 @@ from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
 from bayesclf.evaluation.judgments import Z_GAIN, Estimate
-from bayesclf.evaluation.score_table import BASELINE, calibration, gain, less_confident, mean, over_confidence
-from bayesclf.evaluation.scores import RowScores
+from bayesclf.evaluation.score_table import (
+    BASELINE,
+    calibration,
+    gain,
+    less_confident,
+    mean,
+    over_confidence,
+    row_losses,
+)
 from bayesclf.interpretation.dependence import JOIN, dependent_pairs
 from bayesclf.tables.columns import row_numbers
 
@@ -29,19 +36,20 @@ def baseline(context: Context) -> Answer:
     of held-out rows are paired by row.
     """
     answers = context.held_out
-    own = answers.of(answers.own)
-    evidence = _gains(answers, own)
+    answers.require_own()
+    evidence = _gains(answers)
     if context.too_good:
         reasons, remedies = zip(*context.too_good, strict=True)
         return issue("; ".join(reasons), "; ".join(remedies), evidence)
-    infinite = int(np.isinf(own.log_loss).sum())
+    losses = row_losses(answers, answers.best)
+    infinite = int(np.isinf(losses).sum())
     where = f"({answers.setting}, rule {answers.own!r})"
     log_loss, brier = evidence[answers.own]
     against = "against {:.3f} and {:.3f} of the".format(*evidence["frequencies"])
     says = f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class frequencies alone {where}"
     if infinite:
         return issue(
-            f"{infinite} of {len(own.log_loss)} held-out rows have a class with predicted probability 0 {where}",
+            f"{infinite} of {len(losses)} held-out rows have a class with predicted probability 0 {where}",
             "take a rule with smoothing: clf.predict_proba(X, rule='bayes-optimal') (--rule bayes-optimal)",
             evidence,
         )
@@ -66,11 +74,11 @@ def baseline(context: Context) -> Answer:
     )
 
 
-def _gains(answers: HeldOut, own: RowScores) -> pd.DataFrame:
+def _gains(answers: HeldOut) -> pd.DataFrame:
     """Return the gain over the class frequencies in each score, and whether it is clear."""
     lines = []
     for name in SCORES:
-        mine, found = getattr(own, name), gain(answers, answers.best, name)
+        mine, found = row_losses(answers, answers.best, name), gain(answers, answers.best, name)
         theirs = mean(answers, BASELINE, name)
         lines.append((name, mine[np.isfinite(mine)].mean(), theirs, found.mean, found.error, found.state))
     return pd.DataFrame(lines, columns=["score", answers.own, "frequencies", "gain", "gain_se", "better"])
@@ -87,11 +95,12 @@ def confidence(context: Context) -> Answer:
     close to 1 or 0"). The rule ``"tempered"`` mends most of it without a cause.
     """
     answers = context.held_out
-    own = answers.of(answers.own)
+    answers.require_own()
     gap = over_confidence(answers, answers.best)
     evidence = _by_rule(answers)
     line = evidence.set_index("rule").loc[answers.own]
-    sure, accuracy = np.exp(own.log_proba.max(axis=1)).mean(), 1 - own.error.mean()
+    sure = np.exp(answers.stacked(*answers.best)[0].max(axis=1)).mean()
+    accuracy = 1 - mean(answers, answers.best, "error")
     says = (
         f"mean confidence {sure:.3f}, accuracy {accuracy:.3f} (difference {gap}); calibration error "
         f"{line['error']:.3f}, where calibrated probabilities would show {line['if_calibrated']:.3f} "
@@ -123,9 +132,10 @@ def confidence(context: Context) -> Answer:
 def _by_rule(answers: HeldOut) -> pd.DataFrame:
     """Return the over-confidence, the calibration error and the log loss of each rule."""
     lines = []
-    for rule, found in answers.answered.items():
+    for rule in answers.answered:
         gap = over_confidence(answers, ("", rule))
-        lines.append((rule, gap.mean, gap.error, *calibration(answers, ("", rule)), found.log_loss.mean()))
+        key = ("", rule)
+        lines.append((rule, gap.mean, gap.error, *calibration(answers, key), mean(answers, key, "log_loss")))
     names = ["rule", "over_confidence", "standard_error", "error", "if_calibrated", "p_value", "log_loss"]
     return pd.DataFrame(lines, columns=names)
 
@@ -155,12 +165,12 @@ def disagreement(context: Context) -> Answer:
     shown = {"row": numbers, "label": classes[answers.labels[differ]]}
     shown |= {rule: classes[code[differ]] for rule, code in decided.items()}
     evidence = pd.DataFrame(shown)
-    which = f"{len(differ)} of {len(codes)} held-out rows"
+    which = f"{len(differ)} of {len(codes)} held-out rows{' of the first repeat' * (answers.repeats > 1)}"
     says = f"{', '.join(map(repr, decided))} decide {which} differently ({answers.setting})"
     if stats.binom.sf(len(differ) - 1, len(codes), thresholds.MAX_DISAGREEMENT) < thresholds.SIGNIFICANCE:
         return tip(
             f"{says}: there the answer depends on the rule",
-            "look at these rows and their intervals, clf.predict_interval(X)",
+            "look at these rows (bayesclf compare TABLE --report FILE.html lists them) and at clf.predict_interval(X)",
             evidence,
         )
     return passed(says, evidence)

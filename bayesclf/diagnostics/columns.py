@@ -46,7 +46,7 @@ def few_rows(context: Context) -> Answer:
         return tip(
             f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
             f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
-            "gather more rows, or merge levels of similar meaning: X[column].replace({level: other})",
+            "gather more rows, or merge similar levels, in the table or by X[column].replace({level: other})",
             few.head(thresholds.SHOWN),
         )
     fewest = counts.drop(columns="few").nsmallest(1, "rows").reset_index(drop=True)
@@ -98,13 +98,13 @@ def duplicate_columns(context: Context) -> Answer:
     pairs = list(dict.fromkeys([*_same_numbers(context.frame), *_same_partitions(context.frame)]))
     evidence = pd.DataFrame(pairs, columns=["column", "same_as"])
     if not pairs:
-        return passed("no two columns say the same", evidence)
+        return passed("no column copies another, though columns can still depend on each other", evidence)
     model = context.classifier.model_
     group = independent_groups(model.blocks)
     twice = [pair for pair in pairs if len({group[name] for name in pair if name in group}) > 1]
     if twice:
         return issue(
-            f"{_repeated(twice)}: the model treats them as independent and counts their evidence twice",
+            f"{_repeated(twice)}: the model treats them as independent and counts them twice",
             _leave_out(twice),
             evidence.assign(counted_twice=[pair in twice for pair in pairs]),
             "moderate",
@@ -240,7 +240,7 @@ def missing_by_class(context: Context) -> Answer:
         return issue(
             f"{named(found['column'].tolist())} {'is' if len(found) == 1 else 'are'} missing more often in one "
             f"class than in another ({first['column']!r}: {100 * first['least_missing']:.0f}% and "
-            f"{100 * first['most_missing']:.0f}%), but the fit ignores this evidence",
+            f"{100 * first['most_missing']:.0f}%), but the fit does not use this",
             f"ask why cells are missing; if cells of new rows will be missing for the same reason, {remedy}",
             evidence,
             "moderate",
@@ -272,10 +272,11 @@ def independence(table: Integers, seed: int) -> float:
     return float(stats.chi2_contingency(table, correction=False, method=random).pvalue)
 
 
-@check("M01", "Linearly separable classes", "logistic regression")
+@check("M01", "Weights that only the prior limits", "logistic regression")
 def separated_classes(context: Context) -> Answer:
     """Look for a hyperplane with all rows of a class on one side, where the likelihood has no maximum.
 
+    A level without rows of some class gives one, too.
     Single columns are tried first, then a part of the rows, and all rows only if that part is separable: if a part of
     the rows overlaps, all rows do.
 
@@ -291,8 +292,10 @@ def separated_classes(context: Context) -> Answer:
     present = model.sample_weight > 0
     X, y = model.X[present], model.y[present]
     found = [model.design.names[j] for j in separating_columns(X, y, thresholds.MIN_CLASS_ROWS)]
-    reason = f"{named(found)} alone separate{'s' * (len(found) == 1)} a class, and the likelihood has no maximum"
     counts = _row_counts(context.classifier)
+    levels = not set(found) - set(counts.loc[counts["what"] == "level", "name"])
+    does = "lack{} rows of a class" if levels else "alone separate{} a class"
+    reason = f"{named(found)} {does.format('s' * (len(found) == 1))}, and the likelihood has no maximum"
     few, of_class = counts.loc[counts["few"], "name"], counts["what"] == "class"
     rare = sorted(set(found) & set(few))
     signs = "trust the signs of these weights, not their sizes"
@@ -307,12 +310,16 @@ def separated_classes(context: Context) -> Answer:
             are = "have" if len(classes) > 1 else "has"
             reason = f"class {named(classes)} {are} almost no rows (M05), and only they are separable from the others"
             signs = "do not interpret the weights of so few rows"
-    scale = "compare the prior scale with what is known, clf.prior_summary()"
-    if model.prior.learned:
-        scale = "choose prior_scale from what is known, clf.set_params(prior_scale=2.5)"
+    steps = [signs]
+    if not (found and levels):
+        steps.append("check that no column gives the class away")
+    if not model.prior.learned:
+        steps.append("compare the prior scale with what is known, clf.prior_summary()")
+    elif not (found and levels):  # the scale of a level's weight is learned from all columns
+        steps.append("choose prior_scale from what is known, such as clf.set_params(prior_scale=2.5)")
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
-        f"{signs}; check that no column gives the class away; {scale}",
+        "; ".join(steps),
         {"separable": 1, "columns": ", ".join(found)},
     )
 

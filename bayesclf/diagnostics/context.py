@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.diagnostics.diagnosis import Answer, Finding
 from bayesclf.diagnostics.held_out import (
     NO_ROWS,
@@ -154,7 +154,7 @@ class Context:
     @cached_property
     def held_out(self) -> HeldOut:
         """The classifier's answers to held-out rows."""
-        return held_out(self.classifier, self.training, self.splits, self.seed)
+        return held_out(self.classifier, self.training, self.repeats, self.seed)
 
     @property
     def too_good(self) -> list[TooGood]:
@@ -173,9 +173,14 @@ class Context:
         return kept
 
     @cached_property
-    def splits(self) -> list[Split]:
-        """Rows to fit on and rows to predict."""
+    def repeats(self) -> list[list[Split]]:
+        """Rows to fit on and rows to predict, by repeat."""
         return splits(self.training)
+
+    @property
+    def splits(self) -> list[Split]:
+        """Those of the first repeat."""
+        return self.repeats[0]
 
 
 def _encoded(classifier: BayesClassifier, X: Any) -> EncodedTable:

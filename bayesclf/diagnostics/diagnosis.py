@@ -217,4 +217,4 @@ def _item(finding: Finding) -> str:
     head = f"<b>{escape(finding.code)} {escape(finding.title)}</b>{_severity(finding)}: {escape(finding.reason)}{step}"
     shown = as_table(finding.evidence).head(MOST_LINES)
     table = shown.to_html(index=False, border=0, float_format="{:.4g}".format)
-    return f"<li>{head}{'' if shown.empty else f'<details><summary>evidence</summary>{table}</details>'}</li>"
+    return f"<li>{head}{'' if shown.empty else f'<details><summary>numbers</summary>{table}</details>'}</li>"

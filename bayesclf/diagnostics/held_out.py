@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold
 
 from bayesclf import rules
 from bayesclf.arrays import Integers
@@ -20,7 +21,7 @@ from bayesclf.engines import MAP
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, score_table
 from bayesclf.evaluation.cross_validation import Answers, Split
-from bayesclf.evaluation.score_table import Key
+from bayesclf.evaluation.score_table import BASELINE, Key, standings
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.tables.columns import Rows, SparseTable, Table
 from bayesclf.wording import counted
@@ -99,7 +100,9 @@ class HeldOut(score_table.HeldOut):
     setting
         The numbers of training and held-out rows, in words.
     fits
-        The classifier fitted to the training rows of each split.
+        The classifier fitted to the training rows of each split of the first repeat.
+    repeats
+        How often the folds were repeated.
     """
 
     own: str
@@ -119,26 +122,31 @@ class HeldOut(score_table.HeldOut):
 
     @property
     def labels(self) -> Integers:
-        """Label codes of the rows that were held out, (row)."""
+        """Label codes of the rows that were held out in the first repeat, (row)."""
         return self.y[self.tested[0]]
 
-    def of(self, rule: str) -> RowScores:
-        """Return the scores of a rule, or raise `Skipped` with the reason why it has none."""
-        found = self.answers["", rule]
-        if found.reason:
-            raise Skipped(f"the rule {rule!r} could not answer: {found.reason}")
-        return found.scores[0]
+    def require_own(self) -> None:
+        """Raise `Skipped` with the reason where the classifier's own rule could not answer."""
+        if reason := self.answers["", self.own].reason:
+            raise Skipped(f"the rule {self.own!r} could not answer: {reason}")
+
+    @property
+    def settled(self) -> bool:
+        """Whether other folds of the same rows would not change how clear the gain over the class shares is."""
+        return not self.answered or all(
+            one.settled for one in standings(self, [self.best, BASELINE], against=self.best)
+        )
 
     @property
     def answered(self) -> dict[str, RowScores]:
-        """The scores of the rules that could answer."""
+        """The scores, of the first repeat, of the rules that could answer."""
         return {rule: self.answers["", rule].scores[0] for rule in self.rules_of("")}
 
 
-def splits(training: Labelled, seed: int = 0) -> list[Split]:
-    """Return stratified folds, or for a large table one part to fit on and one held-out part to predict.
+def splits(training: Labelled, seed: int = 0) -> list[list[Split]]:
+    """Return stratified folds, repeat by repeat, or for a large table one held-out part and one part to fit on.
 
-    The folds are the first ones of a comparison with the same seed, so that its page and a classifier's agree.
+    The folds are those of a comparison with the same seed, so that its page and a classifier's agree.
     """
     counts = np.bincount(training.y)
     per_row = sum(part.size for part in training.rows.parts) / len(training) * len(training.classes)
@@ -146,32 +154,40 @@ def splits(training: Labelled, seed: int = 0) -> list[Split]:
         order = np.random.default_rng(seed).permutation(len(training))
         tested = min(thresholds.TEST_ROWS, len(order) // thresholds.FOLDS)
         fitted = max(tested, int(thresholds.CELLS // per_row))
-        return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
+        return [[(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
-    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=seed)
+    cv, repeats = min(thresholds.FOLDS, int(counts.max())), cross_validation.most_repeats(len(training))
+    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        return list(folds.split(np.zeros(len(training)), training.y))
+        made = list(folds.split(np.zeros(len(training)), training.y))
+    return [made[first : first + cv] for first in range(0, len(made), cv)]
 
 
-def held_out(classifier: BayesClassifier, training: Labelled, parts: list[Split], seed: int) -> HeldOut:
-    """For each split, fit a classifier on one part of the rows and score its answers to the others."""
+def held_out(classifier: BayesClassifier, training: Labelled, repeats: list[list[Split]], seed: int) -> HeldOut:
+    """For each split, fit a classifier on one part of the rows and score its answers to the others.
+
+    As in a comparison, the folds are repeated where other ones could change how clear the gain over the class shares
+    is.
+    """
     own = rules.resolve(classifier.requested_rule(None))[0].name
     names = tuple(dict.fromkeys((*COMPARED, own)))
-    fits = [_fitted(classifier, training[train], (seed + index) % 2**32) for index, (train, _) in enumerate(parts)]
-    scored = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
-    together, run = tuple(parts), [tuple(range(len(parts)))]
-    return HeldOut(
-        own,
-        {("", name): cross_validation.pooled([one[name] for one in scored], together, run) for name in names},
-        training.y,
-        together,
-        seed,
-        _setting(parts, len(training)) + _labeled_only(classifier) + _own_prior(classifier),
-        tuple(fits),
-    )
+    fits: list[BayesClassifier] = []
+    scored: list[dict[str, RowScores | str]] = []
+    for times in range(1, len(repeats) + 1):
+        for train, test in repeats[times - 1]:
+            fits.append(_fitted(classifier, training[train], (seed + len(fits)) % 2**32))
+            scored.append(_answers(fits[-1], training[test], names))
+        made = tuple(chain.from_iterable(repeats[:times]))
+        runs = cross_validation.runs(made)
+        answers = {("", name): cross_validation.pooled([one[name] for one in scored], made, runs) for name in names}
+        setting = _setting(repeats[:times], len(training)) + _labeled_only(classifier) + _own_prior(classifier)
+        found = HeldOut(own, answers, training.y, made, seed, setting, tuple(fits[: len(repeats[0])]), times)
+        if times == 1 and found.settled:
+            break
+    return found
 
 
 def _fitted(classifier: BayesClassifier, training: Labelled, seed: int) -> BayesClassifier:
@@ -198,9 +214,11 @@ def recorded_statistics(classifier: BayesClassifier) -> xr.Dataset | None:
     return None if classifier.draws_ is None else classifier.draws_.stats
 
 
-def _setting(parts: list[Split], rows: int) -> str:
+def _setting(repeats: list[list[Split]], rows: int) -> str:
+    parts = repeats[0]
     if len(parts) > 1:
-        return f"{len(parts)}-fold cross-validation of {rows:,} rows"
+        times = f"{len(repeats)} times " if len(repeats) > 1 else ""
+        return f"{times}{len(parts)}-fold cross-validation of {rows:,} rows"
     train, test = parts[0]
     return f"fitted on {len(train):,} and held out {len(test):,} of {rows:,} rows"
 

@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from bayesclf import rules, workers
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
+from bayesclf.classifiers.inputs import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.text import NAME
 from bayesclf.constraints import Whole, require
@@ -54,6 +54,9 @@ GROUPED = (
 
 ALL = "all"
 """What is given for every rule."""
+
+MOST_REPEATS, MOST_ANSWERS = 5, 5_000
+"""Most repeats, and most answers of a model in all, where the repeats are not given."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -201,6 +204,11 @@ def folds_of(
     times = repeats_of(splits)
     words = " ".join(str(cv).split()) if hasattr(cv, "split") else "given row by row"
     return Folds(splits, len(splits) // times, times, (), words)
+
+
+def most_repeats(rows: int) -> int:
+    """Return how often folds of so many rows are repeated where the first ones do not settle the verdict."""
+    return int(np.clip(MOST_ANSWERS // rows, 1, MOST_REPEATS))
 
 
 def split(

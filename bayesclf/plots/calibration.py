@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style
@@ -209,13 +209,15 @@ def reliability_of(clf: BayesClassifier, X: Any, y: Any, rule: str | None = None
     log_proba = clf.predict_log_proba(X, rule)
     codes = clf.known_codes(checked_labels(y, len(log_proba)))
     name = resolve(clf.requested_rule(rule))[0].name
-    return draw_reliability(log_proba, codes, name, clf.seed_, ax)
+    return draw_reliability(log_proba, codes, name, clf.seed_, ax=ax)
 
 
 @style.figure
-def draw_reliability(log_proba: Array, y: Integers, rule: str, seed: int, ax: Axes | None = None) -> Figure:
+def draw_reliability(
+    log_proba: Array, y: Integers, rule: str, seed: int, repeats: int = 1, ax: Axes | None = None
+) -> Figure:
     """Draw the panel of `reliability` for answers to held-out rows: log P(k | x), (row, outcome), and codes (row)."""
-    curve = reliability_curve(log_proba, y, seed)
+    curve = reliability_curve(log_proba, y, seed, repeats)
     figure, ax = style.axes(ax, (4.2, 3.4))
     draw_expected(ax, curve)
     draw_curve(ax, curve, rule, rule)

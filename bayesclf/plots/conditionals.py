@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.families.by_evidence import CANDIDATES
@@ -28,7 +29,7 @@ from bayesclf.wording import did_you_mean
 MOST_PANELS = 6
 """Columns that are drawn where none are named."""
 
-MOST_LEVELS = 8
+MOST_LEVELS = 12
 """Most levels of a category that are drawn, the most frequent ones."""
 
 MOST_CLASSES = 6
@@ -172,6 +173,12 @@ class _Panels:
             return np.asarray((np.log(density) + self.log_prior).argmax(axis=1))
 
 
+def leading_number(level: Any) -> float:
+    """Return the number that a level begins with, by which ranges such as 5-9 and 10-14 are drawn; ∞ without one."""
+    found = re.match(r"\s*[<>≤≥]?\s*(-?\d+(?:\.\d+)?)", str(level))
+    return float(found[1]) if found else np.inf
+
+
 def decision_points(values: Array, best: Integers) -> Array:
     """Return the places half-way between neighboring values at which the most probable class changes."""
     changes = np.flatnonzero(np.diff(best))
@@ -231,7 +238,7 @@ def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
     levels = panels.levels_of(feature)
     codes = columns.codes(panels.frame[[feature]], (feature,), (levels,))[:, 0]
     most = np.argsort(-np.bincount(codes[codes >= 0], minlength=len(levels)), kind="stable")[:MOST_LEVELS]
-    order = np.sort(most)
+    order = np.array(sorted(most, key=lambda code: (leading_number(levels[code]), code)))
     theta = panels.of_column(feature, order)
     mean = theta.mean(axis=0)
     lower, upper = np.quantile(theta, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)

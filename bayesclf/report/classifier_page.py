@@ -11,17 +11,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import plots
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.evaluation import score_table
 from bayesclf.evaluation.cross_validation import class_order
-from bayesclf.evaluation.score_table import BASELINE, mean, row_losses, with_error
+from bayesclf.evaluation.score_table import Key, row_losses
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
@@ -29,15 +30,17 @@ from bayesclf.report import document, methods, names, table
 from bayesclf.report.facts import (
     MOST_CLASSES,
     confusion,
+    decided,
     errors,
     facts,
     facts_table,
+    loss_and_shares,
     no_better,
 )
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
-from bayesclf.report.verdict import in_sentence, untold
+from bayesclf.report.verdict import against_shares, in_sentence, untold
 from bayesclf.tables.columns import SparseTable
-from bayesclf.wording import counted, first_upper, joined, listed, percent
+from bayesclf.wording import counted, first_upper, joined, listed
 
 if TYPE_CHECKING:
     from matplotlib import figure
@@ -75,7 +78,8 @@ def tree(
     if frame is not None and codes is not None:
         sections.append(Section("Predictions", _predictions(classifier, X, y, list(frame.columns), order), "folded"))
         sections.append(Section("Data", data(frame, codes, classifier.classes_, order), "folded"))
-    said = methods.of_classifier(classifier, codes, order, priors, answer, diagnosis)
+    cells = 0 if frame is None else int(frame.isna().to_numpy().sum())
+    said = methods.of_classifier(classifier, codes, order, priors, answer, diagnosis, cells)
     return Report(
         _title(classifier),
         _subtitle(classifier, frame, codes, order),
@@ -104,61 +108,61 @@ def _first(
     below: list[Part] = [Findings(diagnosis.issues)] if diagnosis.issues else []
     parts: list[Part] = [Text(checked, "headline"), next_step]
     if held_out is not None and answer:
-        log_proba, y = held_out.stacked(*held_out.best)
         counts = confusion(held_out, held_out.best)
-        drawn = reliability(
-            log_proba, y, held_out.best[1], classifier.seed_, "held-out-reliability", "the probabilities"
-        )
+        drawn = reliability(held_out, held_out.best, "held-out-reliability", "the probabilities")
         found = facts(held_out, held_out.best, classes, order)
         numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
-        infinite = int(np.isinf(row_losses(held_out, held_out.best)).sum())
-        lost = f"The log loss is infinite: the true class of {counted(infinite, 'row')} got the probability 0."
-        said = [errors(counts, classes), lost if infinite else "", no_better(held_out, held_out.best, classes)]
-        parts = [Text(answer, "headline"), Text(checked), next_step, Beside([numbers, drawn])]
-        if any(said):
-            below.insert(0, Items([*filter(None, said)]))
+        said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
+        parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn])]
+        if wrong := errors(counts, classes):
+            below.insert(0, Items([wrong]))
     notes = [first_upper(note) for note in (classifier.notes_ if frame is None else untold(classifier.notes_, frame))]
     worth: list[Part] = [Findings(diagnosis.tips), Items(notes)]
     if diagnosis.tips or notes:
         below.append(Section("Worth knowing", worth, "box"))
     parts += [Beside(below)] if len(below) > 1 else below
-    if counts is not None and len(classes) <= MOST_CLASSES:
-        caption = "Held-out rows by true class (lines) and predicted class (columns)"
-        own = Table(table.by_class(counts, classes, order), caption=caption)
-        parts.append(Section("Decisions by class", [own], "more"))
+    if held_out is not None and counts is not None and len(classes) <= MOST_CLASSES:
+        parts.append(Section("Decisions by class", [decided(held_out, held_out.best, classes, order)], "more"))
     return parts
 
 
-def reliability(log_proba: Array, y: Integers, rule: str, seed: int, name: str, what: str) -> Figure:
+def reliability(held_out: score_table.HeldOut, key: Key, name: str, what: str) -> Figure:
     """Return the figure of how far the probabilities of held-out rows hold."""
     caption = (
-        "On the diagonal, probabilities mean what they say. Below it, the model is over-confident. A calibrated model "
-        "would stay within the band. Bars show where the rows are."
+        "The line is the share of right predictions, fitted in steps that only rise. On the diagonal, probabilities "
+        f"mean what they say; below it, they are over-confident. The band holds {100 * CI_PROB:.0f}% of the lines of a "
+        "calibrated model at each place, so a line may leave it somewhere: the calibration error judges all places "
+        "together. Bars show where the rows are."
     )
-    return Figure(partial(draw_reliability, log_proba, y, rule, seed), name, f"Reliability of {what}", caption)
+    log_proba, y = held_out.stacked(*key)
+    draw = partial(draw_reliability, log_proba, y, key[1], held_out.seed, held_out.repeats)
+    return Figure(draw, name, f"Reliability of {what}", caption)
 
 
 def headline(diagnosis: Diagnosis) -> str:
     """Summarize the checks in one sentence."""
     if not diagnosis.issues:
         return (
-            f"No issue was found: {counted(len(diagnosis.passed), 'check')} passed"
-            + (f" and {counted(len(diagnosis.tips), 'check')} gave tips" if diagnosis.tips else "")
-            + (f"; {counted(len(diagnosis.skipped), 'check')} could not be run." if diagnosis.skipped else ".")
+            f"The checks found no issue: {len(diagnosis.passed)} passed"
+            + (f" and {len(diagnosis.tips)} gave tips" if diagnosis.tips else "")
+            + (f"; {len(diagnosis.skipped)} could not be run." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
     return f"Read before you trust it: {joined(named)}."
 
 
 def _answer(classifier: BayesClassifier, held_out: HeldOut | None) -> str:
-    """Return how often the answers to held-out rows are right; empty where no rule could answer."""
+    """Return how the answers to held-out rows compare with the class shares; empty where no rule could answer."""
     if held_out is None or not held_out.answered:
         return ""
-    rule, error = held_out.best[1], with_error(held_out, held_out.best, "error")
+    key = held_out.best
+    name = f"{first_upper(names.kind_name(classifier))}, {names.HOW[key[1]]} ({key[1]}),"
+    if infinite := int(np.isinf(row_losses(held_out, key)).sum()):
+        held = f"{infinite:,} held-out row{'s' * (infinite > 1)}"
+        return f"{name} gave the true class of {held} the probability 0, so its log loss is infinite."
     return (
-        f"{first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), is right on "
-        f"{percent(1 - error['error'], error['error_se'])} of held-out rows. Always predicting the most frequent class "
-        f"is right on {percent(1 - mean(held_out, BASELINE, 'error'))}."
+        f"{name} is {against_shares(held_out, key)} always predicting the class shares: its log loss on held-out rows "
+        f"is {loss_and_shares(held_out, key)}."
     )
 
 

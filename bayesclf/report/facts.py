@@ -13,7 +13,8 @@ from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.evaluation.judgments import Estimate
-from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, calibration, gain, mean, with_error
+from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, calibration, gain, mean, standings, with_error
+from bayesclf.report import table
 from bayesclf.report.tree import Table
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, number, pair, percent
 
@@ -82,8 +83,8 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
         "Calibration error",
         f"{number(judged.error)} (by chance: {number(judged.expected)})",
         "",
-        "Mean distance of predicted probabilities from the shares that come true; in brackets what calibrated "
-        "probabilities would show on as many rows.",
+        "Mean distance of predicted probabilities from the shares that come true; (by chance: …) is what "
+        "calibrated probabilities would show on as many rows.",
     )
     return [*found, *_found(_confusion(held_out, key), classes, order), reliability]
 
@@ -105,6 +106,20 @@ def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[F
         )
         for code in shown
     ]
+
+
+def loss_and_shares(held_out: HeldOut, key: Key) -> str:
+    """Return the log loss of an entry beside that of the class shares, and their difference, each with its error."""
+    loss, shares = with_error(held_out, key, "log_loss"), standings(held_out, [key, BASELINE], against=key)[1]
+    own, difference = pair(loss["log_loss"], loss["log_loss_se"]), pair(-shares.difference, shares.error)
+    return f"{own}, against {number(shares.loss)} for the class shares (difference {difference})"
+
+
+def decided(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[int]) -> Table:
+    """Return the rows of each true class decided as each class, as a table."""
+    mean = f", a mean over {held_out.repeats} repeats" * (held_out.repeats > 1)
+    caption = f"Held-out rows by true class (rows) and predicted class (columns){mean}"
+    return Table(table.by_class(confusion(held_out, key), classes, order), caption=caption)
 
 
 def confusion(held_out: HeldOut, key: Key) -> Integers:

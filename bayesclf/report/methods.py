@@ -16,6 +16,7 @@ from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
 from bayesclf.report.verdict import ERROR, Verdict, defined
+from bayesclf.rules import RULES
 from bayesclf.wording import counted, first_upper, joined, listed
 
 MOST = 6
@@ -29,8 +30,9 @@ def of_classifier(
     priors: Priors,
     answer: str,
     diagnosis: Diagnosis,
+    cells: int,
 ) -> str:
-    """Return what was fitted, to what, under which priors, how, and how good it is."""
+    """Return what was fitted, to what, under which priors, how, and how good it is; `cells` is how many are missing."""
     columns = counted(len(classifier.columns_), "column")
     size = columns if codes is None else f"{counted(len(codes), 'row')} and {columns}"
     if count := getattr(classifier.model_, "unlabeled", 0):
@@ -42,7 +44,7 @@ def of_classifier(
         sentences.append(f"The fit's {_priors(priors)}" if is_given(classifier) else first_upper(_priors(priors)))
         if getattr(classifier, "prior", None) is not None:
             sentences.append("They are the posterior of an earlier fit.")
-    sentences.append(f"Inference: {names.engine_name(classifier)}.")
+    sentences += [f"Inference: {names.engine_name(classifier)}.", *_missing({"the fit": classifier}, cells)]
     if answer and diagnosis.held_out is not None:
         sentences += [answer, f"Held-out rows: {diagnosis.held_out.setting}; ± is {ERROR}."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
@@ -59,6 +61,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
     """Return what was compared, on what, how, and what came of it."""
     rows, columns = comparison.X.shape
     answered = [model for model in comparison.models if not all(_reasons(comparison, model))]
+    fits = {names.full_name(comparison, name): fit for name, fit in comparison.fits.items() if name in answered}
     without = [model for model in comparison.models if model not in answered]
     models = joined(names.full_name(comparison, model) for model in answered) or "no model"
     were = "was" if len(answered) == 1 else "were"
@@ -80,11 +83,34 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
             for model, of in priors.items()
             if model in answered and not isinstance(comparison.fits[model].inference_, MLE)
         ),
+        *_missing(fits, int(comparison.X.isna().to_numpy().sum())),
+        *_rules([rule for _, rule in comparison.answers]),
         judged.headline,
         *judged.findings,
         defined(comparison),
     ]
     return " ".join([*sentences, _computed(comparison.seed)])
+
+
+MISSING = {
+    "ignore": "leaves them out of the likelihood",
+    "level": "takes them for levels of their own",
+    "impute": "takes the mean for numbers, with an indicator, and no weight for categories",
+}
+"""What a classifier does with missing cells, by its setting `missing`."""
+
+
+def _missing(fits: Mapping[str, BayesClassifier], cells: int) -> list[str]:
+    """Say what each fit, by its name in a sentence, does with missing cells."""
+    found = {name: MISSING.get(str(getattr(fit, "missing", "")), "") for name, fit in fits.items()}
+    said = [f"{name} {words}" for name, words in found.items() if words]
+    return [f"{counted(cells, 'cell is', 'cells are')} missing: {'; '.join(said)}."] if cells and said else []
+
+
+def _rules(used: Sequence[str]) -> list[str]:
+    """Say what the rules are."""
+    said = [f"{rule.name}: {rule.summary}" for rule in RULES.values() if rule.name in used]
+    return [f"Rules: {'; '.join(said)}."] if said else []
 
 
 def _reasons(comparison: Comparison, model: str) -> list[str]:

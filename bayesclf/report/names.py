@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
 from bayesclf.classifiers.given import is_given
+from bayesclf.classifiers.joint import ALL_FORESTS, ALL_TREES
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import NO_RULE, last_step
 from bayesclf.wording import counted
@@ -32,7 +32,7 @@ HOW = {
     "mean": "with the posterior means of its parameters",
     "bayes-optimal": "averaged over its posterior",
     "predictive": "averaged over its posterior, given the new row",
-    "tempered": "with its evidence scaled by leave-one-out",
+    "tempered": "with its columns' log-likelihood scaled by leave-one-out",
     "gibbs": "with parameters drawn from its posterior",
 }
 """How a model answers under each rule."""
@@ -44,7 +44,7 @@ ENGINES = {
     "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",
     "NUTS": "posterior by NUTS ({chains}, {draws} in all)",
     "Slice": "posterior by elliptical slice sampling ({chains}, {draws} in all)",
-    "Laplace": "posterior by a normal distribution around its mode ({draws}, chosen by importance weights)",
+    "Laplace": "posterior by a normal distribution around its mode ({draws}, chosen from proposals by their weights)",
 }
 """How a posterior was found, by the engine's class."""
 

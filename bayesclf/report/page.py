@@ -20,7 +20,7 @@ from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
 from bayesclf.report import document, methods, names, table, verdict
 from bayesclf.report.classifier_page import checks, data, model_and_priors, reliability
-from bayesclf.report.facts import MOST_CLASSES, confusion, errors, facts, facts_table
+from bayesclf.report.facts import MOST_CLASSES, confusion, decided, errors, facts, facts_table
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, first_upper, listed, number
@@ -143,20 +143,18 @@ def _engine(comparison: Comparison, name: str) -> str:
 def _answers(comparison: Comparison, name: str) -> list[Part]:
     """Return which classes a model confuses, how far its probabilities hold, and where its rules disagree."""
     rule = comparison.leader(name)[1]
-    log_proba, y = comparison.stacked(name, rule)
     place = comparison.models.index(name)
-    parts: list[Part] = [reliability(log_proba, y, rule, comparison.seed, f"reliability-{place}", name)]
+    parts: list[Part] = [reliability(comparison, (name, rule), f"reliability-{place}", name)]
     if len(comparison.classes) <= MOST_CLASSES:
-        counts = confusion(comparison, (name, rule))
-        mean = f", a mean over {comparison.repeats} repeats" * (comparison.repeats > 1)
-        caption = f"Rows by true class (lines) and predicted class (columns){mean}"
-        parts.insert(0, Table(table.by_class(counts, comparison.classes, comparison.order), caption=caption))
+        parts.insert(0, decided(comparison, (name, rule), comparison.classes, comparison.order))
     found = comparison.disagreements
     found = found[found["model"] == name].drop(columns="model")
     if len(found):
         found = found.dropna(axis=1, how="all").assign(row=found["row"] + 1)  # without rules of other models
-        caption = "Rows on which the rules disagree, counted from 1, the largest difference of probabilities first"
-        parts.append(Section(f"{caption} ({len(found)})", [Table(found, most=MOST_DISAGREEMENTS)], "more"))
+        heading = "Rows on which the rules disagree, counted from 1, the largest difference of probabilities first"
+        caption = "P(rule) is the probability that a rule gives the true class of the row."
+        shown = Table(found, caption=caption, most=MOST_DISAGREEMENTS)
+        parts.append(Section(f"{heading} ({len(found)})", [shown], "more"))
     return [Beside(parts[:2]), *parts[2:]]
 
 

@@ -184,6 +184,7 @@ def html(report: Report) -> str:
 <main>
 {"".join(_html(part, f"part-{i}") for i, part in enumerate(report.sections, 1))}
 <section id="made"><h2>How this was made</h2><dl>{made}</dl></section>
+<p class="on-paper">Parts that are folded on the screen, apart from the methods, are not printed.</p>
 </main>
 </body>
 </html>
@@ -267,7 +268,7 @@ def _html_finding(finding: Finding) -> str:
     """Return a finding as markup, its evidence folded away."""
     severity = f' <span class="severity">{finding.severity}</span>' if finding.section == "issue" else ""
     evidence = as_table(finding.evidence)
-    more = "" if evidence.empty else _html(Section("evidence", [Table(evidence, most=MOST_EVIDENCE)], "more"), "")
+    more = "" if evidence.empty else _html(Section("numbers", [Table(evidence, most=MOST_EVIDENCE)], "more"), "")
     step = f'<p class="step">{_unbroken(first_upper(finding.next_step))}.</p>' if finding.next_step else ""
     asks = {code: (check.__doc__ or "").partition("\n")[0] for code, check in CHECKS.items()}
     name = f'<div class="code">{_named(finding.code, asks)}</div><strong>{escape(finding.title)}</strong>'

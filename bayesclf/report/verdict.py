@@ -15,6 +15,7 @@ from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Kind, class_sha
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import (
     BASELINE,
+    HeldOut,
     Key,
     Standing,
     gain,
@@ -24,7 +25,7 @@ from bayesclf.evaluation.score_table import (
     score_table,
     standings,
 )
-from bayesclf.report.facts import compared, no_better
+from bayesclf.report.facts import compared, loss_and_shares, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
 from bayesclf.rules import resolve
@@ -91,7 +92,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 
     Without checks, the convergence problems that the fits reported are used instead.
     """
-    issues = _issues(comparison, diagnoses)
+    found = _findings(comparison, diagnoses)
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     labels = _constant(comparison) if records else ()
     cautions = (
@@ -99,7 +100,8 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         *labels,
         *_unavailable(comparison),
         *_infinite(comparison, table),
-        *issues,
+        *_no_better_than_shares(comparison),
+        *found,
         *_overconfident(comparison),
     )
     if not records:
@@ -115,13 +117,10 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     models = standings(comparison, leaders, against=best)
     ranked = standings(comparison, [*leaders, BASELINE])
     baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if _key(one) == BASELINE)
-    useless = [
-        _key(one) for one in standings(comparison, [*leaders, BASELINE], against=BASELINE) if one.kind == "behind"
-    ]
-    against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in models[1:])
+    against = (_against_best(comparison, one) for one in models[1:])
     but = " But these scores may be too good, as is said below." if comparison.too_good else ""
     return Verdict(
-        _headline(comparison, entries[best], baseline, models[1:]) + but,
+        _headline(comparison, baseline, models[1:]) + but,
         (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
         tuple(ranked),
@@ -164,37 +163,50 @@ def _key(entry: Any) -> Key:
     return (entry.model, entry.rule) if isinstance(entry, Standing) else (entry["model"], entry["rule"])
 
 
-def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing, others: Sequence[Standing]) -> str:
+GRADES = {
+    "behind": "clearly better than",
+    "leaning": "probably, not clearly, better than",
+    "tied": "not better, by enough to matter, than",
+}
+"""How answers compare with the class shares, by where these stand behind them."""
+
+
+def against_shares(held_out: HeldOut, key: Key) -> str:
+    """Return how an entry's log loss compares with that of the class shares."""
+    shares = standings(held_out, [key, BASELINE], against=key)[1]
+    return GRADES.get(shares.kind, "not clearly better than")
+
+
+def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Standing]) -> str:
     """Say which model to use and how clearly, or that none is worth using."""
-    name, loss = entry_name(comparison, *_key(best)), pair(best["log_loss"], best["log_loss_se"])
-    if baseline.kind == "tied":
-        return (
-            "No model is better than always predicting the class shares by enough to matter: the log loss of the best, "
-            f"{name}, is {loss}, against {number(baseline.loss)}."
-        )
+    best = comparison.best
+    name, size = entry_name(comparison, *best), loss_and_shares(comparison, best)
     if baseline.kind not in ("behind", "leaning"):
+        enough = "better" if baseline.kind == "tied" else "clearly better"
+        matter = " by enough to matter" if baseline.kind == "tied" else ""
         return (
-            "No model is clearly better than always predicting the class shares, which has a log loss of "
-            f"{number(baseline.loss)}. The best model, {name}, has {loss}."
+            f"No model is {enough} than always predicting the class shares{matter}: the log loss of the best, {name}, "
+            f"is {size}."
         )
     if baseline.kind == "leaning":
         return (
-            f"{first_upper(entry_subject(comparison, *_key(best)))} is probably, not clearly, better than always "
-            f"predicting the class shares: its log loss is {loss}, against {number(baseline.loss)}."
+            f"{first_upper(entry_subject(comparison, *best))} is {GRADES['leaning']} always predicting the class "
+            f"shares: its log loss is {size}."
         )
+    use = f"Use {name}: its log loss is {size}."
     if not others:
-        return f"Use {name}."
+        return use
     second = full_name(comparison, others[0].model)
     than = "the other models" if len(others) > 1 else second
-    return f"Use {name}. " + {
+    return f"{use} " + {
         "behind": f"It is clearly better than {than}.",
         "leaning": f"It is probably, not clearly, better than {than}.",
         "tied": f"{first_upper(second)} is as good.",
     }.get(others[0].kind, f"These rows do not show whether it is better than {second}.")
 
 
-def _against_best(comparison: Comparison, standing: Standing, shares: float | None) -> str:
-    """Say where a model stands, at its own rule; `shares` is the log loss of the class shares if that is better."""
+def _against_best(comparison: Comparison, standing: Standing) -> str:
+    """Say where a model stands, at its own rule."""
     name = first_upper(entry_subject(comparison, standing.model, standing.rule))
     size = pair(standing.difference, standing.error)
     if standing.kind == "tied":
@@ -204,8 +216,6 @@ def _against_best(comparison: Comparison, standing: Standing, shares: float | No
         return f"{name} may be as good: its log loss is larger by {size}."
     reason = extremes(comparison, standing.model, standing.rule)
     amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
-    if shares is not None and np.isfinite(standing.loss):
-        amount += f", and clearly above that of always predicting the class shares, {number(shares)}"
     word = "clearly" if standing.kind == "behind" else "probably"
     return f"{name} is {word} behind: {amount}{f'; {reason}' if reason else ''}."
 
@@ -346,7 +356,20 @@ def _infinite(comparison: Comparison, table: pd.DataFrame) -> list[str]:
     ]
 
 
-def _issues(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None) -> list[str]:
+def _no_better_than_shares(comparison: Comparison) -> list[str]:
+    """Name the models, beside the recommended one, whose log loss is above that of the class shares."""
+    boosting = [(BOOSTING, NO_RULE)] if comparison.rules_of(BOOSTING) else []
+    entries = [key for key in [*comparison.leaders, *boosting] if key != comparison.best]
+    grades = {"behind": "clearly worse than", "leaning": "probably worse than", "open": "not better than"}
+    return [
+        f"{first_upper(entry_subject(comparison, *_key(one)))} is {grades[one.kind]} always predicting the class "
+        f"shares: its log loss is larger by {pair(one.difference, one.error)}."
+        for one in standings(comparison, [*entries, BASELINE], against=BASELINE)
+        if one.kind in grades and one.difference > 0 and np.isfinite(one.loss)
+    ]
+
+
+def _findings(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None) -> list[str]:
     """Say what the checks of the fits found, or without checks, which convergence problems the fits reported."""
     if diagnoses is None:
         return [
@@ -356,7 +379,7 @@ def _issues(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None) -
         ]
     models: dict[tuple[str, str, str, str], list[str]] = {}
     for model, diagnosis in diagnoses.items():
-        for one in diagnosis.issues:
+        for one in (*diagnosis.issues, *diagnosis.tips):
             models.setdefault((in_sentence(one.title), one.reason, one.code, one.next_step), []).append(model)
     return [
         f"{joined(names)}, {title}: {reason} ({code}). {first_upper(step)}."

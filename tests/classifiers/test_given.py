@@ -82,7 +82,7 @@ def test_a_given_posterior_is_saved(fitted, table, tmp_path):
 )
 def test_notes_on_the_draws_of_the_fit_are_left_out(clf, table, tmp_path):
     clf.fit(*table).save(tmp_path / "fitted.nc")
-    words = ("evidence of the columns counts", "(Laplace)", "learned from the rows")
+    words = ("log-likelihood of the columns", "(Laplace)", "learned from the rows")
     assert any(word in note for note in clf.notes_ for word in words)
     notes = bc.load(tmp_path / "fitted.nc").with_posterior(clf.posterior_).notes_
     assert notes[-1] == "draws of the posterior were given"

@@ -13,9 +13,10 @@ from sklearn.datasets import load_iris
 import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
-from bayesclf.report.classifier_page import average_effects, headline, tree
+from bayesclf.evaluation.score_table import mean, row_losses
+from bayesclf.report.classifier_page import average_effects, headline, reliability, tree
 from bayesclf.report.tree import html
-from bayesclf.wording import percent
+from bayesclf.wording import pair, percent
 
 
 def render(classifier, *rows, command=None):
@@ -77,11 +78,10 @@ def test_every_check_has_its_place(pages, fits, table):
 
 def test_held_out_scores_come_first(pages, fits, table):
     words, held_out = Page(pages["nb"]).words, fits["nb"].diagnose(*table).held_out
-    found = held_out.of("tempered")
-    right = 1 - found.error
-    error = right.std(ddof=1) * np.sqrt(1 / 150 + 1 / 120)
-    assert f"is right on {percent(right.mean(), error)} of held-out rows" in words
-    assert f"{found.log_loss.mean():.3f}" in words
+    right, loss = (row_losses(held_out, held_out.best, name) for name in ("error", "log_loss"))
+    accuracy, loss_error = (one.std(ddof=1) * np.sqrt(1 / 150 + 1 / 120) for one in (right, loss))
+    assert percent(1 - right.mean(), accuracy) in words
+    assert f"its log loss on held-out rows is {pair(loss.mean(), loss_error)}, against " in words
     assert "Area under the ROC curve" in words
     places = [
         words.index(part) for part in ("Area under the ROC", "Held-out rows by true class", "parameteroutcomefeature")
@@ -178,7 +178,7 @@ def test_the_headline_of_a_healthy_fit():
     y = rng.integers(2, size=300)
     X = pd.DataFrame({"a": y + rng.normal(0, 1, 300), "b": y + rng.normal(0, 1, 300)})
     found = bc.GaussianNB(random_state=1).fit(X, y).diagnose(X, y)
-    assert headline(found).startswith(f"No issue was found: {len(found.passed)} checks passed")
+    assert headline(found).startswith(f"The checks found no issue: {len(found.passed)} passed")
 
 
 @pytest.mark.usefixtures("unwritten_figures")
@@ -223,3 +223,15 @@ def test_effects_of_two_classes_are_on_the_second(rng):
     assert shown["column"].tolist() == ["a", "b"]
     assert shown["outcome"].tolist() == ["yes", "yes"]
     assert shown["effect"].iloc[0] > 0.5
+
+
+def test_the_page_and_a_comparison_repeat_the_same_folds_as_often():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = pd.DataFrame({"x": y + rng.normal(0, 2.5, 60)})
+    found = bc.compare({"gnb": bc.GaussianNB(rule="predictive")}, X, y)
+    held_out = bc.GaussianNB(rule="predictive", random_state=0).fit(X, y).diagnose(X, y).held_out
+    assert found.repeats == held_out.repeats == 5
+    assert held_out.setting == "5 times 5-fold cross-validation of 60 rows"
+    assert mean(held_out, held_out.best, "log_loss") == pytest.approx(mean(found, found.best, "log_loss"))
+    assert reliability(held_out, held_out.best, "name", "what").draw.args[-1] == 5  # else the band is too narrow
