@@ -334,7 +334,9 @@ def _loaded(
         require_classes(frame[chosen])
     if from_file:
         said = decided(frame, chosen, wish.labels_as_written, {*wish.keep, *wish.kinds}, name)
-        useless, notes = said.left_out, (*said.notes, *notes)
+        useless = said.left_out
+        of_these = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
+        notes = (*said.notes, *(note for note in notes if not note.startswith(of_these)))  # one for each left out
         if said.slips:
             frame = frame.assign(**{str(chosen): renamed(frame[chosen], said.slips)})
     if chosen is not None:
@@ -459,23 +461,21 @@ def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) ->
     missing = frame[target].isna()
     if missing.all():
         raise InputError(f"{name}: the label column {target!r} has no value in any row; fill in labels")
-    if unlabeled == "use":
-        return frame, ()
     from bayesclf.tables.columns import some_rows
     from bayesclf.tables.levels import whole_labels
     from bayesclf.tables.options import option
 
-    if not missing.any():
-        return frame.assign(**{target: whole_labels(frame[target])}), ()
-    rows = flagged_rows(missing)
-    if unlabeled == "error":
+    rows, said = flagged_rows(missing), list[str]()
+    if missing.any() and unlabeled == "error":
         raise InputError(
             f"{name}: the label column {target!r} has no value in {rows}; fill in those labels, or "
             f"leave these rows out with {option('unlabeled', 'drop')}"
         )
-    some = f"{counted(int(missing.sum()), 'row', thousands='')} of {len(frame)} without a label left out ({rows})"
-    labeled = some_rows(frame, ~missing.to_numpy())
-    return labeled.assign(**{target: whole_labels(labeled[target])}), (some,)
+    if missing.any() and unlabeled == "drop":
+        some = counted(int(missing.sum()), "row", thousands="")
+        said.append(f"{some} of {len(frame)} without a label left out ({rows})")
+        frame = some_rows(frame, ~missing.to_numpy())
+    return frame.assign(**{target: whole_labels(frame[target])}), tuple(said)
 
 
 def _of_sklearn(name: str) -> pd.DataFrame:

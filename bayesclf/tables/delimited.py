@@ -20,7 +20,7 @@ from bayesclf.files import regular
 from bayesclf.tables.columns import warn_of_signs
 from bayesclf.tables.options import Wish, option
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
-from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
+from bayesclf.tables.writing import CODES, LAST_LINE, PLAIN, Meaning, Survey, cells_of, written
 from bayesclf.wording import clipped, counted, listed, one_line
 
 if TYPE_CHECKING:
@@ -53,9 +53,6 @@ COMMENTS = ("#", "%")
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 WORD = re.compile(r'"(?:[^"]|"")*"|\S+')
 """A cell where blanks are between cells: a word, or several in quotes."""
-
-LAST_LINE = re.compile(r"(grand )?totals?|sum|sums|summe|gesamt|somme|mean|average", re.IGNORECASE)
-"""First cells of lines below a table that are about all rows."""
 
 LONE_RETURN = re.compile(r"\r(?!\n)")
 COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+%?")
@@ -247,7 +244,7 @@ def _named(
         if {len(row) for row in rest} == {len(top) + 1}:
             if not any(row[-1].strip() for row in rest):
                 top = [*top, ""]
-            elif _holds_row_names([row[0] for row in rest]):
+            elif _holds_row_names([row[0] for row in rest], any(not row[1].strip().isdecimal() for row in rest)):
                 top = ["", *top]  # as R writes the names of rows
             else:
                 raise InputError(
@@ -258,7 +255,7 @@ def _named(
         names = [name or f"c{place}" + "_" * (f"c{place}" in top) for place, name in enumerate(top, 1)]
         lines_of_names = len(list(io.StringIO(rows[0][0] + ".", newline="")))
         first = numbers[1] if rest and len(names) > 1 else numbers[0] + lines_of_names
-        _refuse_second_header(names, rest, numbers[1:], path)
+        _refuse_second_header(top, rest, numbers, path)
         for place, (name, own) in enumerate(zip(names, top, strict=True)):
             if not own:
                 cells = [row[place] for row in rest if len(row) == len(names)]
@@ -270,7 +267,7 @@ def _unnamed(cells: Sequence[str], place: int, name: str, asked: Wish, path: Pat
     """Return what a column without a name holds: "nothing", or "rows" if it numbers or names them."""
     if not any(cell.strip() for cell in cells):
         return "nothing"
-    if _holds_row_names(cells):
+    if _holds_row_names(cells, place == 0):
         return "rows"
     if name in asked.keep:
         return "kept"
@@ -431,29 +428,29 @@ def _looks_like_rows(top: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     return alike > 0 and 2 * alike >= sum(map(bool, top))
 
 
-def _holds_row_names(cells: Sequence[str]) -> bool:
-    """Return whether cells count up from 0 or 1, or are different words."""
+def _holds_row_names(cells: Sequence[str], drawn: bool) -> bool:
+    """Return whether cells count up from 0 or 1, are different words, or, of rows that may be `drawn`, numbers."""
     found = [cell.strip() for cell in cells]
     if found in ([str(n) for n in range(len(found))], [str(n) for n in range(1, len(found) + 1)]):
         return True
-    return len(found) == len(set(found)) > 1 and not any(map(written, found))
+    numbered = drawn and all(cell.isdecimal() for cell in found)
+    return len(found) == len(set(found)) > 1 and (numbered or not any(map(written, found)))
 
 
-def _refuse_second_header(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: list[int], path: Path) -> None:
-    """Raise for a row of words below the names where the rows below it have numbers."""
+def _refuse_second_header(top: Sequence[str], rows: Sequence[Sequence[str]], numbers: list[int], path: Path) -> None:
+    """Raise for a row of words below the first one, which may have gaps, where the rows below it have numbers."""
     if len(rows) < 5 or any(written(cell.strip()) for cell in rows[0]):
         return
     numeric = [
-        place
-        for place in range(min(len(names), *map(len, rows)))
-        if all(written(row[place].strip()) for row in rows[1:])
+        place for place in range(min(len(top), *map(len, rows))) if all(written(row[place].strip()) for row in rows[1:])
     ]
     words = [rows[0][place].strip() for place in numeric]
     if len(numeric) > 1 and all(word and word not in CODES for word in words):
+        which = numbers[1] if all(top) else numbers[0]  # of merged cells, which name groups of columns
         raise InputError(
-            f"{path}: line {numbers[0]} has {listed([repr(clipped(word, 20)) for word in words], 4)} where the rows "
-            f"below it have numbers, like a second row of names; leave it out with "
-            f"{option('skip_rows', [numbers[0]])}"
+            f"{path}: line {numbers[1]} has {listed([repr(clipped(word, 20)) for word in words], 4)} where the rows "
+            f"below it have numbers, like a second row of names; leave line {which} out with "
+            f"{option('skip_rows', [which])}"
         )
 
 
@@ -632,7 +629,8 @@ def _notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tupl
             place, keep = found.names.index(name) + 1, f"{option('keep', [name])} reads it as {name!r}"
             notes.append(f"the column without a name at place {place} {said} and is left out ({keep})")
     for name, meaning in meanings.items():
-        notes += meaning.notes(name, name in wish.kinds)
+        own = replace(meaning, mixed=()) if name == wish.target else meaning  # labels need not be numbers
+        notes += own.notes(name, name in wish.kinds)
     return tuple(notes)
 
 

@@ -38,8 +38,9 @@ def canonical(value: Hashable) -> str | None:
 def whole_labels(y: pd.Series) -> pd.Series:
     """Return labels of a file that are whole numbers as such: gaps, and decimals as in 1.0, make floats of them."""
     y = y.infer_objects()
-    if y.dtype.kind == "f" and (y % 1 == 0).all() and (y.abs() < EXACT).all():
-        return y.astype("int64")
+    known = y.dropna()
+    if y.dtype.kind == "f" and (known % 1 == 0).all() and (known.abs() < EXACT).all():
+        return y.astype("Int64" if y.hasnans else "int64")
     return y
 
 

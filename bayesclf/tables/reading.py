@@ -9,7 +9,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -74,6 +74,9 @@ AT_ONCE = 2**24
 
 BATCH_WORDS = 2**25
 """Bytes of words, as they are stored in a Parquet file, that are read at once."""
+
+HEAD_LINES = 10
+"""First rows of a sheet of Excel that may have the names of columns."""
 
 INDEX = "__index_level_"
 """How the names of columns begin that pandas writes for an index without a name."""
@@ -155,11 +158,13 @@ def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
     with regular(path, "a table") as file:
         ending = _ending(path)
         data = _read_bytes(file, path)
+    notes: tuple[str, ...] = ()
     if ending == ".xlsx":
-        data, ending = _of_excel(data, path), ".csv"
-        wish = replace(wish, usual_decimal=None)  # its numbers have points
+        data, notes = _of_excel(data, path, wish.names)
+        ending, wish = ".csv", replace(wish, usual_decimal=None)  # its numbers have points
     if ending in SEPARATED:
-        return text_stream([path], str(path), wish, wanted, data)
+        stream = text_stream([path], str(path), wish, wanted, data)
+        return replace(stream, notes=(*notes, *stream.notes))
     encoding = wish.encoding or encoding_of(data, True, path)
     frame = _parse_json(decoded(data, encoding, path), path)
     return replace(of_frame(str(path), frame), from_file=True, files=(path,))
@@ -229,19 +234,23 @@ def _read_bytes(file: IO[bytes], path: Path) -> bytes:
     return data
 
 
-def _of_excel(data: bytes, path: Path) -> bytes:
-    """Return the first sheet of an Excel file as csv."""
+def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, tuple[str, ...]]:
+    """Return the first sheet of an Excel file with a column that is asked for, or the first, as csv; tell of others."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             require_bytes(sum(one.file_size for one in packed.infolist()), f"{path}, unpacked,", "give a part of it")
-        frame = pd.read_excel(io.BytesIO(data), header=None, dtype=str, keep_default_na=False, na_values=[""])
+        with pd.ExcelFile(io.BytesIO(data), engine="openpyxl") as book:
+            sheets = book.parse(None, header=None, dtype=str, keep_default_na=False, na_values=[""])
     except ImportError:
         raise InputError(f"{path} is an Excel file, which needs openpyxl; install it by pip install openpyxl") from None
     except (zipfile.BadZipFile, ValueError, KeyError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is not a whole Excel file ({one_line(error)}); save it again, or as csv") from error
-    return frame.to_csv(index=False, header=False).encode()
+    known = [name for name, sheet in sheets.items() if sheet.head(HEAD_LINES).isin(asked).any(axis=None)]
+    chosen, *others = dict.fromkeys([*known, *sheets])
+    said = f"the sheet {chosen!r} is read, and not {listed(map(repr, others), LISTED_NAMES)}; save another one as csv"
+    return sheets[chosen].to_csv(index=False, header=False).encode(), (said,) * bool(others)
 
 
 def _parse_json(text: str, path: Path) -> pd.DataFrame:

@@ -28,7 +28,7 @@ from bayesclf.tables.columns import (
     row_numbers,
 )
 from bayesclf.tables.options import Wish, leaving_out, of_memory, option
-from bayesclf.tables.writing import PLAIN, Style, meaning_of, written
+from bayesclf.tables.writing import LAST_LINE, PLAIN, Style, meaning_of, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
 RARE = 0.05
@@ -291,6 +291,9 @@ CHANCE = 0.01
 ROW_NAMES = re.compile(r"(?i:id|uuid|guid|row_?names?|index)|.+[_ .-](?i:id|uuid)|.*[a-z](Id|ID)")
 """Names of columns that name rows, where their values are all different."""
 
+FEWEST_VALUES = 2
+"""The fewest equal values of a column that are no chance, where all other cells are empty."""
+
 LOOKED_AT = 1000
 """Rows that are looked at first, so that most columns of a table in memory take no time."""
 
@@ -404,8 +407,11 @@ def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
         return "" if column.isna().any() else "has one value only"
     if moments := holds_moments(column):
         return moments
-    text = not isinstance(column.dtype, pd.CategoricalDtype) and column_kind(column) == "text"
-    return "" if text else names_rows(column)
+    if not isinstance(column.dtype, pd.CategoricalDtype) and column_kind(column) == "text":
+        return ""
+    why = names_rows(column)
+    mixed = meaning_of(as_words(values)).mixed if why else ()
+    return "has {} ({})".format(*mixed) if mixed else why
 
 
 def holds_moments(column: pd.Series[Any], least: int = MANY_MOMENTS) -> str:
@@ -618,12 +624,16 @@ def _start(cell: object) -> str:
 
 def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
     """Say what is odd in a column; empty if nothing is."""
-    if column.isna().all():
+    values = column.dropna()
+    if not len(values):
         return f"column {name!r} has no values at all; leave it out"
+    if len(column) > len(values) >= FEWEST_VALUES and (values == values.iloc[0]).all():
+        cells = f"is {str(values.iloc[0])!r} in {counted(len(values), 'cell')} and empty in the others"
+        return f"column {name!r} {cells}; an empty cell is taken for unknown, so write it out if it means another value"
     if kind != "category":
         found = spike(column)
         return found.sentence(name) if found else ""
-    levels = Counter(column.dropna().tolist())
+    levels = Counter(values.tolist())
     if what := holds_moments(column, SOME_MOMENTS):
         each = f"{len(levels)} categories, one for each {what.removeprefix('holds ').removesuffix('s')}"
         return f"column {name!r} {what} and is read as {each}; {MOMENTS[what][1]}"
@@ -650,6 +660,8 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     bad = not_numbers(words)
     if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
         return ""
+    if bad.sum() == bad.iloc[-1] and LAST_LINE.fullmatch(words.iloc[-1]):
+        return ""  # the reader says so of the last line
     if meaning_of(words[~bad]).held not in ("whole", "number"):
         return ""
     rows, bad_words = row_numbers(column, range(len(column))), [str(word) for word in words[bad].unique()]
@@ -660,8 +672,6 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     others = [bad_word for bad_word in bad_words if not LIMIT.fullmatch(bad_word)]
     if 0 < len(others) <= LISTED_LEVELS:
         remedy = f"leave {cells} empty ({option('missing', {name: others})})"
-        if bad.sum() == bad.iloc[-1]:
-            remedy = f"leave the last line out ({option('skip_rows')}) if it is a sum, or {remedy}"
     if limits:
         value = float(limits[0][2]) / (2 if limits[0][1] in "<≤" else 1)
         bounds = f"write a number for each bound, such as {value:g} for {limits[0][0]!r},"

@@ -14,7 +14,10 @@ from bayesclf.wording import IN_ALL, counted, listed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CODES = frozenset(("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?", "-", ".", "#N/A", "<NA>"))
+ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!")
+"""What spreadsheets write where a formula has no value."""
+
+CODES = frozenset(("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?", "-", ".", "<NA>", *ERRORS))
 """Words that stand for "missing" among numbers."""
 
 SAME_SIGN = 0.95
@@ -23,9 +26,12 @@ SAME_SIGN = 0.95
 PLAIN = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?inf(inity)?", re.IGNORECASE)
 """A number as programs write it."""
 
-MONEY = "$€£¥"
+MONEY = "$€£¥₹₩₽₺"
+_CURRENCY = (
+    rf"(?:US|CA|A|R)?[{MONEY}]|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR"
+)
 _SIGNED = re.compile(
-    rf"(?P<minus>[-+−]?)\s*(?P<before>[{MONEY}]?)\s*(?P<inner>[-+−]?)(?P<body>(?:[0-9]|[.,](?=[0-9]))[0-9.,\s'’]*?)"
+    rf"(?P<minus>[-+−]?)\s*(?P<before>(?:{_CURRENCY})?)\s*(?P<inner>[-+−]?)(?P<body>(?:[0-9]|[.,](?=[0-9]))[0-9.,\s'’]*?)"
     rf"(?P<power>[eE][-+]?[0-9]+)?\s*(?P<after>[%‰{MONEY}]|°[CF]?|[^\W\d_]{{1,6}}(?:/[^\W\d_]{{1,4}})?[²³]?)?"
 )
 _BRACKETS = re.compile(rf"^([{MONEY}]?)\(([^-+−()]+)\)(%?)$")
@@ -38,10 +44,13 @@ _BLANKS = re.compile(r"^[1-9]\d{0,2}([\s'’]\d{3})+(?=[.,]|$)")
 """Thousands set apart by blanks."""
 
 _FORMS = {
-    ".": re.compile(r"(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+"),
+    ".": re.compile(r"(\d+|[1-9]\d{0,2}(,\d{2,3})*,\d{3})(\.\d*)?|\.\d+"),  # 1,137,000 or, in India, 11,37,000
     ",": re.compile(r"(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?|,\d+"),
 }
 """A number without its sign, by its decimal mark."""
+
+LAST_LINE = re.compile(r"(grand )?totals?|sum|sums|summe|gesamt|somme|mean|average", re.IGNORECASE)
+"""First cells of lines below a table that are about all rows."""
 
 ONE_WAY = "write all of them one way"
 """What to do about numbers that are written in several ways."""
@@ -81,8 +90,10 @@ def written(word: str) -> Written | None:
         return None
     body = _BLANKS.sub(lambda blanks: re.sub(r"[\s'’]", "", blanks[0]), found["body"])
     decimal = "".join(mark for mark, form in _FORMS.items() if form.fullmatch(body))
+    if found["power"]:  # which follows a number without marks between thousands
+        decimal = "," if re.fullmatch(r"\d*,\d+", body) else "." * ("," not in body)
     marks += "".join(sorted({*body} & {".", ","})) + " " * (body != found["body"])
-    if not decimal or (found["power"] and {*marks} & {",", " "}):
+    if not decimal or (found["power"] and " " in marks):
         return None
     return Written(found["before"] or found["after"] or "", decimal, marks)
 
@@ -297,7 +308,7 @@ class Survey:
         digits = self.padded and self.whole and len(self.one_length) == 1 and kind != "number" and not self.words
         words, numbers = Meaning("words", None, digits, *rest), Meaning("number", None, False, *rest)
         if kind is None and self.pairs:
-            return replace(words, mixed=("two numbers in a cell, as in 120/80,", "write them into two columns"))
+            return replace(words, mixed=("pairs of numbers such as 120/80", "write them into two columns"))
         if kind in ("category", "text") or digits or self.words:
             return words
         if not self.signs:

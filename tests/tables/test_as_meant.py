@@ -1,5 +1,7 @@
 """Files as people keep them, read as their owners mean them, in memory and batch by batch; what was done is said."""
 
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,6 +43,26 @@ CASES = {
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\n3%,"),
         *({"a": "category"}, 0, "'a' has numbers without a sign (34 cells) and with '%' (6 cells) and is"),
     ),
+    "codes of a currency": (rows("CHF 1'13{j}.50,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'CHF' and without"),
+    "thousands of India": (rows('"1,13,{j}37",{y}', "a,cls\n"), {"a": "number"}, 0, "without the marks between"),
+    "powers with a comma": (rows("1,{j}E+02;{y}", "a;cls\n"), {"a": "number"}, 0, "with a decimal comma"),
+    "errors of a spreadsheet": (with_code("#DIV/0!"), {"fee": "number"}, 2, "'#DIV/0!' (2 cells) taken for missing"),
+    "ticks": (
+        rows("{j},{k},{y}", "a,b,cls\n")
+        .replace(",3,", ",x,")
+        .replace(",2,", ",,")
+        .replace(",1,", ",,")
+        .replace(",0,", ",,"),
+        *({"a": "number", "b": "category"}, 30, "column 'b' is 'x' in 10 cells and empty in the others; an empty"),
+    ),
+    "rows drawn by pandas": (
+        "".join(f"{i * 7 % 41},{i % 5},{LABELS[i % 3]}\n" for i in range(-1, 40)).replace("34,4,no", ",a,cls", 1),
+        *({"a": "number"}, 0, "the column without a name at place 1 numbers or names the rows and is left out"),
+    ),
+    "rows drawn by R": (
+        "a,cls\n" + "".join(f'"{i * 7 % 41}",{i % 5}.5,{LABELS[i % 3]}\n' for i in range(40)),
+        *({"a": "number"}, 0, "the column without a name at place 1 numbers or names the rows and is left out"),
+    ),
     "accounting": (
         rows("{k}.5,{y}", "a,cls\n").replace("\n3.5", "\n($3.50)"),
         *({"a": "number"}, 0, "without '$' and those in parentheses as negative ones (dtypes={'a': 'category'} keeps"),
@@ -52,7 +74,7 @@ CASES = {
     "numbers in parentheses alone": (rows("({k}),{y}", "a,cls\n"), {"a": "category"}, 0, ""),
     "two numbers in a cell": (
         rows("12{j}/8{k},{y}", "a,cls\n"),
-        *({"a": "category"}, 0, "column 'a' has two numbers in a cell, as in 120/80, and is read as categories"),
+        *({"a": "category"}, 0, "column 'a' has pairs of numbers such as 120/80 and is read as categories; write"),
     ),
     "bounds": (
         rows("{k}.5,{y}", "a,cls\n").replace("\n0.5", "\n<1.0"),
@@ -173,7 +195,11 @@ CASES = {
     ),
     "a sum below": (
         rows("{j},{k},{y}", "a,b,cls\n") + "Total,,no\n",
-        *({"a": "category", "b": "number"}, 1, "because of 'Total' (row 41); leave the last line out (skip_rows=…) if"),
+        *(
+            {"a": "category", "b": "number"},
+            1,
+            "begins with 'Total', like a line about all rows; skip_rows=[42] leaves",
+        ),
     ),
     "comments": (
         rows("{j},{k},{y}", "# made by hand\na,b,cls\n"),
@@ -277,7 +303,7 @@ def test_each_file_tells_its_own_encoding_and_separator(tmp_path):
 
 
 def test_the_decimal_mark_of_a_model_decides_only_where_all_numbers_of_a_file_fit_both(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesclf.tables.reading._of_excel", lambda data, path: data)
+    monkeypatch.setattr("bayesclf.tables.reading._of_excel", lambda data, *_: (data, ()))
     path = tmp_path / "t.csv"
     path.write_text(rows("{i},5;{k},25;{y}", "w;h;cls\n"))
     other = tmp_path / "o.csv"
@@ -321,6 +347,35 @@ def test_what_is_said_undoes_what_was_done(tmp_path):
     assert sorted(set(datasets.read(path, "last", labels_as_written=True).y)) == ["NO ", "no", "yes"]
 
 
+def test_each_column_has_one_note_and_labels_need_not_be_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("1{i}/8{k},{j},{y}", "a,b,cls\n").replace("yes", "1/2").replace("no", "2/3"))
+    (note,) = datasets.read(path, "cls").notes
+    assert note.startswith(
+        "column 'a' has pairs of numbers such as 120/80 (write them into two columns) and is left out"
+    )
+    assert bc.NaiveBayes(inference="map").fit_stream(path, "cls").notes_[0].partition(" (")[0] in note
+
+
+def test_the_sheet_of_excel_with_the_label_column_is_read_and_others_are_told_of(tmp_path, monkeypatch):
+    class Book:
+        def __init__(self, *_, **__):
+            self.sheets = {"info": [["read me"]], "data": [["a", "cls"], ["1.5", "yes"]], "old": [["a", "cls"]]}
+
+        __enter__, __exit__ = lambda self: self, lambda *_: None
+
+        def parse(self, *_, **__):
+            return {name: pd.DataFrame(cells) for name, cells in self.sheets.items()}
+
+    monkeypatch.setattr(pd, "ExcelFile", Book)
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr("xl/workbook.xml", "")
+    found = datasets.read(path, "cls")
+    assert found.X["a"].tolist() == [1.5]
+    assert found.notes[0] == "the sheet 'data' is read, and not 'old', 'info'; save another one as csv"
+
+
 def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(rows("{i},{j}.5%,{y}", "id,a,cls\n"))
@@ -341,6 +396,11 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
             rows("{j},{k},{y}", "a,b,cls\nkg,cm,word\n"),
             {},
             "line 2 has 'kg', 'cm' where the rows below it have numbers",
+        ),
+        (
+            rows("{j},{k},{y}", "Body,,Answer\na,b,cls\n"),
+            {},
+            "where the rows below it have numbers, like a second row of names; leave line 1 out with skip_rows=[1]",
         ),
         (rows("{j},{k},{y}", "Weights, 2020\n\na,b,cls\n"), {}, "line 1 has 2 cells and each row below it 3; name"),
         (

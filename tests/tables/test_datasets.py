@@ -109,6 +109,8 @@ class TestPaths:
         assert found.y.tolist() == ["u", "v"]
         assert found.notes == ("2 rows of 4 without a label left out (rows 2, 4)",)
         assert len(datasets.load(path, target="y", unlabeled="use").y) == 4
+        path.write_text("a,y\n1,0\n2,\n3,1\n4,\n")
+        assert [str(label) for label in datasets.load(path, target="y", unlabeled="use").y.dropna()] == ["0", "1"]
 
     def test_a_label_needs_features(self, tmp_path):
         path = tmp_path / "t.csv"
