@@ -9,7 +9,7 @@ from typing import Any
 from bayesclf import diagnostics, report, stacking, storage
 from bayesclf.display import Display
 from bayesclf.evaluation import datatree, leave_one_out, predictive_checks
-from bayesclf.interpretation import explanation, prediction_files, predictions
+from bayesclf.interpretation import explanation, predictions
 from bayesclf.interpretation import summary as summaries
 from bayesclf.plots.style import Axes, Figure
 
@@ -24,7 +24,7 @@ class ClassifierMethods:
     loo = leave_one_out.loo
     predict_frame = predictions.predict_frame
     def plot_reliability(self, X: Any, y: Any, rule: str | None = None, ax: Axes | None = None) -> Figure: ...
-    predict_stream = prediction_files.predict_stream
+    predict_stream = predictions.predict_stream
     predictive_check = predictive_checks.predictive_check
     prior_summary = summaries.prior_summary
     report = report.write_classifier

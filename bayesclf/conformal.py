@@ -18,8 +18,14 @@ from bayesclf import rules
 from bayesclf.arrays import Array
 from bayesclf.classifiers import base
 from bayesclf.classifiers.base import CI_PROB
-from bayesclf.classifiers.labels import checked_labels, possible_labels
-from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
+from bayesclf.classifiers.inputs import (
+    accuracy,
+    checked_labels,
+    checked_weights,
+    number_of_rows,
+    possible_labels,
+    seed_of,
+)
 from bayesclf.constraints import INSIDE, Choice, Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn

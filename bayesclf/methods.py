@@ -14,7 +14,7 @@ METHODS = {
         "loo": "bayesclf.evaluation.leave_one_out:loo",
         "plot_reliability": "bayesclf.plots.calibration:reliability_of",
         "predict_frame": "bayesclf.interpretation.predictions:predict_frame",
-        "predict_stream": "bayesclf.interpretation.prediction_files:predict_stream",
+        "predict_stream": "bayesclf.interpretation.predictions:predict_stream",
         "predictive_check": "bayesclf.evaluation.predictive_checks:predictive_check",
         "prior_summary": "bayesclf.interpretation.summary:prior_summary",
         "report": "bayesclf.report:write_classifier",

@@ -23,8 +23,7 @@ from bayesclf.classifiers.base import (
     take_over_input_tags,
     transformed,
 )
-from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
+from bayesclf.classifiers.inputs import accuracy, checked_labels, checked_weights, number_of_rows, seed_of
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers

@@ -1,8 +1,7 @@
 """What a user fits: scikit-learn classifiers on top of models, engines and rules."""
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.bayes_net import BayesNetClassifier, JointBayes
-from bayesclf.classifiers.discriminant import GaussianDiscriminantAnalysis
+from bayesclf.classifiers.joint import BayesNetClassifier, GaussianDiscriminantAnalysis, JointBayes
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
 from bayesclf.classifiers.text import TextNB

@@ -27,20 +27,23 @@ from bayesclf import decisions, rules
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.given import PRIOR_OF_FIT, is_given, with_posterior
-from bayesclf.classifiers.labels import (
+from bayesclf.classifiers.inputs import (
     UNLABELED,
     UNLABELED_CHOICE,
     UNLABELED_IN_PARTS,
+    Training,
     about_dropped_rows,
     about_unlabeled_rows,
+    accuracy,
     checked_labels,
+    known_class_prior,
     possible_labels,
     require_labels_as,
+    seed_of,
     series_of,
     warn_of_order,
 )
 from bayesclf.classifiers.passes import StreamedTable, fit_stream
-from bayesclf.classifiers.training import Training, accuracy, known_class_prior, seed_of
 from bayesclf.constraints import INSIDE, Choice, Instance, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference

@@ -15,32 +15,26 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.arrays import Array, Integers, Parameters, require_number
-from bayesclf.classifiers import attributes, passes
+from bayesclf.arrays import Array, Parameters
+from bayesclf.classifiers import attributes, generating, passes
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.generating import DocumentLengths
+from bayesclf.classifiers.inputs import Training, known_class_prior, resolved_class_prior
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
-    DocumentLengths,
     FrozenPrior,
     Learnt,
-    Training,
     about_concentrations,
     about_impossible,
     about_numbers,
     about_unknown,
     block_cells,
-    decoded,
-    given_lengths,
     indicators,
-    known_class_prior,
-    resolved_class_prior,
-    seed_of,
     unknown_levels,
     varying,
 )
-from bayesclf.constraints import Choice, Whole, require
+from bayesclf.constraints import Choice, require
 from bayesclf.engines import Exact, laplace
 from bayesclf.engines.inference import Engine
 from bayesclf.engines.unlabeled import PartlyLabeled, found_point, infer_partly
@@ -81,9 +75,6 @@ TEMPERED = 1
 
 MISSING = Choice(("ignore", "level"))
 """What missing cells count as."""
-
-CELL_BYTES = 64
-"""Memory that a cell of generated rows takes, with its copies on the way."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -158,6 +149,7 @@ class GenerativeClassifier(BayesClassifier):
     partial_fit = passes.partial_fit
     __add__ = passes.add
     _learn_stream = passes.learn_stream
+    sample = generating.sample
     to_logistic = attributes.to_logistic
     predict_joint_log_proba = attributes.predict_joint_log_proba
 
@@ -189,89 +181,6 @@ class GenerativeClassifier(BayesClassifier):
             class_prior=posterior.class_prior,
         )
         return clone(self).set_params(prior=frozen)  # type: ignore[no-any-return]
-
-    def sample(
-        self, n: int, y: Any = None, random_state: Any = 0, lengths: Any = None
-    ) -> tuple[pd.DataFrame, NDArray[Any]]:
-        """Generate labeled rows, each from a hypothesis of its own drawn from the posterior.
-
-        The words of a document are drawn independently given its class, as the model has it, in this order. How many
-        there are the model does not say: their number is drawn from the training documents of the class, those behind
-        a prior included, or given.
-
-        Parameters
-        ----------
-        n : int
-            Number of rows.
-        y : array of shape (row,)
-            Labels (row) to generate rows for; drawn from the class prior where None.
-        random_state : int, Generator or None
-            Seed.
-        lengths : int, array of shape (row,) or None
-            Of `MultinomialNB` and `TextNB`: number of words, one for all documents or (row); drawn where None.
-
-        Returns
-        -------
-        tuple
-            The table (row, feature), columns that the model does not use left empty, and the labels (row). Of documents
-            it is a table of counts (row, word), or of one column of text.
-
-        Raises
-        ------
-        InputError
-            For lengths that are no whole numbers, and for those of a model of which words a document has.
-
-        Examples
-        --------
-        >>> import bayesclf as bc
-        >>> texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"]
-        >>> clf = bc.TextNB(random_state=1).fit(texts, ["spam", "spam", "ham", "ham"])
-        >>> table, labels = clf.sample(2, ["spam", "ham"], lengths=[3, 5])
-        >>> [len(document.split()) for document in table["text"]]
-        [3, 5]
-        """
-        require(Whole(1), n=n)
-        require_number(CELL_BYTES * len(self.columns_), n=n)
-        if lengths is not None and not self._draws_lengths:
-            raise InputError(
-                "lengths cannot be given: this model does not draw words one by one; leave them out, or take "
-                "MultinomialNB, or TextNB with event_model='multinomial'"
-            )
-        own_lengths = None if lengths is None else given_lengths(lengths, n)
-        hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
-        rng = np.random.default_rng(seed_of(random_state))
-        drawn = rng.integers(len(hypotheses), size=n)
-        labels = np.empty(n, dtype=np.intp) if y is None else self.known_codes(checked_labels(y, n))
-        parts: list[list[NDArray[Any]]] = [[] for _ in self.model_.blocks]
-        order = []
-        for value in np.unique(drawn):
-            one = hypotheses.take(np.array([value]))
-            rows = np.flatnonzero(drawn == value)
-            if y is None:
-                labels[rows] = rng.choice(len(self.classes_), size=len(rows), p=np.exp(one.log_class_prior()[0]))
-            own = None if own_lengths is None else own_lengths[rows]
-            for part, values in zip(parts, self._cells(one.parameters, labels[rows], rng, own), strict=True):
-                part.append(values)
-            order.append(rows)
-        back = np.argsort(np.concatenate(order))
-        table: dict[str, Any] = {}
-        for block, part in zip(self.model_.blocks, parts, strict=True):
-            table |= decoded(block.statistics.axes, np.concatenate(part)[back])
-        return self._generated(table, n, rng), self.classes_[labels]
-
-    def _cells(
-        self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
-    ) -> tuple[NDArray[Any], ...]:
-        """Draw each block's cells (row, feature) of rows with label codes y (row), from one hypothesis."""
-        if not self._draws_lengths:
-            return self.model_.sample(parameters, y, rng)
-        if lengths is None:
-            known = self._document_lengths
-            assert known is not None  # whoever draws lengths has learned them
-            lengths = known.draw(y, rng)
-        (block,) = self.model_.blocks
-        assert isinstance(block.family, Multinomial)  # the others do not draw lengths
-        return (block.family.sample_lengths(lengths, y, block.own(parameters), rng),)
 
     def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
         """Return generated columns of n rows as a training table has them, numbers missing where indicators say so."""

@@ -24,8 +24,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import UNLABELED_IN_PARTS, checked_labels, possible_labels
-from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, Training, block_cells
+from bayesclf.classifiers.inputs import UNLABELED_IN_PARTS, Training, checked_labels, possible_labels
+from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, block_cells
 from bayesclf.constraints import Instance, OrNone, Several, require
 from bayesclf.errors import InputError, Refused, Stopped
 from bayesclf.families.learned_alpha import MOST_ROWS, learned_by

@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf.arrays import require_bytes
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.generative import GenerativeClassifier
+from bayesclf.classifiers.inputs import Training
 from bayesclf.classifiers.naive_bayes import of_counts
-from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, Training, concentration
+from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, concentration
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial

@@ -1,240 +1,35 @@
-"""Checks of what a fit is given with the table (weights, base rates, a seed), and what is learned from it."""
+"""What is learned from training rows: blocks of columns with their statistics, which can be added."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from numbers import Real
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import UNLABELED, checked_labels, joined_labels, require_labels_as
-from bayesclf.constraints import Constraint, Number, Whole, require
+from bayesclf.classifiers.generating import DocumentLengths
+from bayesclf.classifiers.inputs import joined_labels
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, EveryTreeOfCells, Ordinal, Selected
-from bayesclf.families.base import Family, Statistics, broadcast
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
-from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
+from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
 from bayesclf.families.selected import plain
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, some_rows, sparse_numbers
-from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, LONGEST_NAME, counted, listed, one_line, written
+from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, sparse_numbers
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
 
 NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
 """Why documents cannot be learned from."""
 
-LONGEST = 2**53
-"""Length from which whole numbers are no longer told apart."""
-
-
-@dataclass(frozen=True, eq=False)
-class DocumentLengths:
-    """Weight (outcome, length) of the training documents by length, rounded to whole numbers; two of them add up."""
-
-    lengths: Integers
-    weight: Array
-
-    def __post_init__(self) -> None:
-        lengths, weight = self.lengths, self.weight
-        if lengths.ndim != 1 or weight.ndim != 2 or weight.shape[1] != len(lengths):
-            raise ValueError(f"lengths of shape {lengths.shape} do not go with weights of shape {weight.shape}")
-        if not ((lengths >= 0).all() and np.isfinite(weight).all() and (weight >= 0).all()):
-            raise ValueError("lengths and their weights must be finite and at least 0")
-        if not weight.any():
-            raise ValueError("lengths must be those of some document")
-
-    @classmethod
-    def of(cls, totals: Array, y: Integers, weight: Array | None, classes: int) -> Self:
-        """Count documents of `totals` words (row), with label codes and weights (row)."""
-        found = np.minimum(np.rint(totals), LONGEST).astype(np.int64)
-        lengths, places = np.unique(found, return_inverse=True)
-        counts = np.zeros((classes, len(lengths)))
-        np.add.at(counts, (y, places), 1.0 if weight is None else weight)
-        return cls(lengths, counts)
-
-    def moved(self, places: Integers, classes: int) -> Self:
-        """Return the same among more classes, of which these have the given places."""
-        weight = np.zeros((classes, len(self.lengths)))
-        weight[places] = self.weight
-        return type(self)(self.lengths, weight)
-
-    def __add__(self, other: Self) -> Self:
-        """Return the lengths of both sets of documents, of the same classes."""
-        lengths = np.union1d(self.lengths, other.lengths)
-        weight = np.zeros((len(self.weight), len(lengths)))
-        for part in (self, other):
-            weight[:, np.searchsorted(lengths, part.lengths)] += part.weight
-        return type(self)(lengths, weight)
-
-    def draw(self, y: Integers, rng: np.random.Generator) -> Integers:
-        """Draw a length for each label code (row); a class without documents has the lengths of all."""
-        out = np.zeros(len(y), dtype=np.int64)
-        for label in np.unique(y):
-            weight = self.weight[label] if self.weight[label].any() else self.weight.sum(axis=0)
-            rows = np.flatnonzero(y == label)
-            out[rows] = rng.choice(self.lengths, size=len(rows), p=weight / weight.sum())
-        return out
-
-
-def given_lengths(lengths: Any, rows: int) -> Integers:
-    """Return the numbers of words (row) that a user gave, one for all documents or one for each."""
-    values = np.asarray(lengths)
-    whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == np.floor(values)).all()))
-    if not whole or values.shape not in ((), (rows,)) or (values < 0).any() or (values > LONGEST).any():
-        raise InputError(
-            f"lengths must be a whole number of at least 0, or one for each of the {rows} documents, not {lengths!r}"
-        )
-    return np.broadcast_to(values.astype(np.int64), (rows,))
-
-
-GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
-
 MISSING_SUFFIX = " is missing"
 """Suffix of the name of the indicator of a number's missing cells."""
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """Rows to learn from: cells (row, feature), label codes, `UNLABELED` where there is none, and weights (row).
-
-    Without weights each row counts once.
-    """
-
-    frame: Any
-    y: Integers
-    weight: Array | None = None
-
-    @classmethod
-    def of(cls, frame: Any, y: Integers, sample_weight: Any) -> Self:
-        """Return rows without those of weight 0."""
-        if sample_weight is None:
-            return cls(frame, y)
-        weight = checked_weights(sample_weight, len(frame))
-        return cls(frame, y, weight).kept(weight > 0)
-
-    @property
-    def labeled(self) -> NDArray[np.bool_]:
-        """Which rows have a label, (row)."""
-        return np.asarray(self.y != UNLABELED)
-
-    @property
-    def weights(self) -> Array:
-        """How often each row counts, (row)."""
-        return np.ones(len(self.y)) if self.weight is None else self.weight
-
-    def kept(self, rows: NDArray[np.bool_]) -> Self:
-        """Return some of the rows, given which (row)."""
-        if rows.all():
-            return self
-        frame = self.frame[rows] if isinstance(self.frame, SparseTable) else some_rows(self.frame, rows)
-        return replace(self, frame=frame, y=self.y[rows], weight=None if self.weight is None else self.weight[rows])
-
-
-def checked_weights(sample_weight: Any, rows: int) -> Array:
-    """Return weights (row), 0 or from `SMALLEST` to `LARGEST`, so that squares neither vanish nor overflow."""
-    try:
-        weight = _check_sample_weight(sample_weight, np.empty(rows), ensure_non_negative=True)
-        if weight.dtype.kind == "c":
-            raise ValueError("Complex data not supported")
-    except (ValueError, TypeError, OverflowError) as error:
-        reason = one_line(error).partition(" [")[0]
-        raise InputError(f"sample_weight must be a number of at least 0 per row ({reason})") from error
-    if not weight.any():
-        raise InputError("all sample weights are zero; give some row a weight above 0")
-    with np.errstate(over="ignore"):
-        total, least = weight.sum(dtype=float), weight.min(where=weight > 0, initial=LARGEST)
-    if total > LARGEST or least < SMALLEST:
-        what = f"a sum of {total:.1e}" if total > LARGEST else f"one of {least:.1e}"
-        raise InputError(
-            f"sample_weight has {what}, but weights above 0 and their sum must be between {SMALLEST:g} and "
-            f"{LARGEST:g}; divide all by a number, or give rows that should not count 0"
-        )
-    return np.asarray(weight, dtype=float)
-
-
-def number_of_rows(X: Any) -> int:
-    """Return the number of rows of a table (row, feature) of any kind."""
-    try:
-        return int(_num_samples(X))
-    except TypeError:
-        raise InputError(f"X must be a table (row, feature), not {written(X, LONGEST_NAME)}") from None
-
-
-def accuracy(predicted: NDArray[Any], classes: NDArray[Any], y: Any, sample_weight: Any) -> float:
-    """Return the weighted share of rows whose label y (row) is the predicted one (row)."""
-    require_labels_as(classes, y)
-    labels = checked_labels(y, len(predicted))
-    weight = None if sample_weight is None else checked_weights(sample_weight, len(predicted))
-    return float(np.average(labels == predicted, weights=weight))
-
-
-def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:
-    """Return given base rates: an array in the order of `classes`, a mapping from label to probability, "uniform"."""
-    if isinstance(class_prior, str) and class_prior == "uniform":
-        return KnownClassPrior(np.full(len(classes), 1 / len(classes)))
-    if isinstance(class_prior, dict):
-        if set(class_prior) != set(classes.tolist()):
-            raise InputError(
-                f"class_prior must have one probability for each of the classes {_listed(classes)}, not those of "
-                f"{_listed(class_prior)}"
-            )
-        class_prior = [class_prior[label] for label in classes.tolist()]
-    try:
-        pi = np.asarray(class_prior, dtype=float)
-    except (ValueError, TypeError):
-        raise InputError(
-            f"class_prior must be {len(classes)} probabilities or 'uniform', not {class_prior!r}"
-        ) from None
-    if pi.shape != (len(classes),) or not (pi >= 0).all() or not np.isclose(pi.sum(), 1):
-        raise InputError(f"class_prior must be {len(classes)} probabilities that add up to 1, not {class_prior}")
-    return KnownClassPrior(pi / pi.sum())
-
-
-CLASS_PRIOR = Constraint(
-    "'dirichlet', 'empirical', 'uniform', a concentration above 0 or probabilities",
-    lambda value: value == "uniform" if isinstance(value, str | Real) else True,
-    ("dirichlet", "empirical", "uniform"),
-)
-"""What a class prior can be that is no concentration: "uniform", or probabilities, which are checked later."""
-
-
-def resolved_class_prior(class_prior: Any, counts: Array, classes: NDArray[Any]) -> ClassPrior:
-    """Return the class prior in numbers, given `classes` (outcome) and the weight of each."""
-    if isinstance(class_prior, LearntClassPrior):
-        return LearntClassPrior(broadcast("alpha", class_prior.alpha, classes.shape, "outcome"))
-    if isinstance(class_prior, str) and class_prior == "empirical":
-        return KnownClassPrior(counts / counts.sum())
-    alpha = 1.0 if isinstance(class_prior, str) and class_prior == "dirichlet" else class_prior
-    if Number(above=0).allows(alpha):
-        return LearntClassPrior(np.full(len(classes), float(alpha)))
-    require(CLASS_PRIOR, class_prior=class_prior)
-    return known_class_prior(class_prior, classes)
-
-
-def _listed(classes: Iterable[Any]) -> str:
-    return ", ".join(repr(str(label)) for label in classes)
-
-
-SEED = Whole(0, 2**32 - 1)
-"""A seed, as scikit-learn takes it."""
-
-
-def seed_of(random_state: Any) -> int:
-    """Return the seed of a fit: the integer given, or one drawn from the generator given or from fresh entropy."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31 - 1))
-    if random_state is None or isinstance(random_state, GENERATORS):
-        return int(np.random.default_rng(random_state).integers(2**31 - 1))
-    require(SEED, random_state=random_state)
-    return int(random_state)
 
 
 @dataclass(frozen=True)
@@ -536,19 +331,9 @@ def _mixed_cells(learnt: Learnt, frame: Any, block: ColumnBlock) -> Array:
     return X
 
 
-def decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:
-    """Return the cells (row, feature) of a block as columns by name, level codes turned back into levels."""
-    if not axes.levels:
-        return dict(zip(axes.features, X.T, strict=True))
-    levels = [np.asarray([*values, None], dtype=object)[:-1] for values in axes.levels]
-    return {
-        name: values[X[:, j].astype(np.intp)] if len(values) else X[:, j]
-        for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))
-    }
-
-
 LEARNED = "learned"
 """`alpha` where it is learned from the rows."""
+
 LEAST_LEVELS = 10
 """Levels of a categorical column from which its α is learned by default: below, α is little against the counts."""
 

@@ -242,8 +242,7 @@ def predict(
     reading: dict[str, Any],
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.interpretation.prediction_files import is_folder, write_predictions
-    from bayesclf.interpretation.predictions import Decision, Extras
+    from bayesclf.interpretation.predictions import Decision, Extras, is_folder, write_predictions
     from bayesclf.rules import RULES
     from bayesclf.storage import load
     from bayesclf.tables import datasets
@@ -297,7 +296,7 @@ def report(
     X, y = None, None
     if table is not None:
         from bayesclf.cli.inputs import load_training, show_sentences
-        from bayesclf.interpretation.prediction_files import as_read, kind_to_read, with_levels
+        from bayesclf.interpretation.predictions import as_read, kind_to_read, with_levels
 
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
         names = [column.name for column in classifier.columns_]

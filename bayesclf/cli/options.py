@@ -85,7 +85,7 @@ UNLABELED = ("drop", "error")
 def named_models() -> dict[str, tuple[type[BayesClassifier], dict[str, Any]]]:
     """Return the class of each model by its name, and the parameters that the name says."""
     from bayesclf.classifiers import CLASSIFIERS, BayesNetClassifier
-    from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
+    from bayesclf.classifiers.joint import ALL_FORESTS, ALL_TREES
 
     structures = {name: (BayesNetClassifier, {"structure": name}) for name in (ALL_TREES, ALL_FORESTS)}
     return {name: (cls, {}) for name, cls in CLASSIFIERS.items()} | structures

@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import FITTED, BayesClassifier
-from bayesclf.classifiers.labels import warn_of_order
+from bayesclf.classifiers.inputs import warn_of_order
 from bayesclf.constraints import require
 from bayesclf.diagnostics import calibration, columns, distance, posterior
 from bayesclf.diagnostics.context import Check, Context

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.diagnostics.diagnosis import Answer, Finding
 from bayesclf.diagnostics.held_out import (
     NO_ROWS,

@@ -18,7 +18,7 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable, Skipped
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
-from bayesclf.interpretation.prediction_files import far_numbers
+from bayesclf.interpretation.predictions import far_numbers
 from bayesclf.models import Model
 from bayesclf.posterior import averaging
 from bayesclf.tables.columns import UNSEEN, Rows

@@ -18,8 +18,7 @@ from bayesclf.arrays import Integers
 from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
-from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.inputs import checked_labels, seed_of
 from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Displayed
@@ -42,7 +41,7 @@ from bayesclf.evaluation.cross_validation import (
 )
 from bayesclf.evaluation.judgments import TooGood, too_good
 from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
-from bayesclf.evaluation.thresholds import code_of, threshold_curve
+from bayesclf.evaluation.scores import code_of, threshold_curve
 from bayesclf.progress import Progress
 from bayesclf.rules import resolve
 from bayesclf.tables.columns import is_described, notes_of
@@ -272,7 +271,7 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         DataFrame
             One row per threshold: `coverage`, the share of rows that pass it, their `accuracy` and mean `cost`, and
             `net_benefit`. Each has its standard error over the rows, such as `coverage_se`. `net_benefit_all` is the
-            net benefit if every row passes. See `bayesclf.evaluation.thresholds.threshold_curve`. In one repeat, let tp
+            net benefit if every row passes. See `bayesclf.evaluation.scores.threshold_curve`. In one repeat, let tp
             rows acted on have the class, and fp not. Acting is worth more than nothing with probability
             ``scipy.stats.beta.sf(threshold, tp + 1/4, fp + 1/4)``.
 

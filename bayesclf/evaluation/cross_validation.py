@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from bayesclf import rules, workers
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
+from bayesclf.classifiers.inputs import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.text import NAME
 from bayesclf.constraints import Whole, require

@@ -10,8 +10,7 @@ import xarray as xr
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
-from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.inputs import checked_labels, seed_of
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.evaluation.predictive_checks import drawn_labels

@@ -12,8 +12,7 @@ import pandas as pd
 
 from bayesclf.arrays import Integers
 from bayesclf.attached import LearningCurveMethods, with_methods
-from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.inputs import checked_labels, seed_of
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError

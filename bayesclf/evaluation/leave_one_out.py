@@ -20,7 +20,7 @@ from scipy.special import log_softmax, logsumexp
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import FITTED, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels, require_labels_as
+from bayesclf.classifiers.inputs import checked_labels, require_labels_as
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, Slice, inference
 from bayesclf.engines.convergence import of_unit_scale, single, smoothed

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from bayesclf.arrays import Array
 from bayesclf.classifiers import CLASSIFIERS, BayesClassifier
-from bayesclf.classifiers.bayes_net import BayesNetClassifier
+from bayesclf.classifiers.joint import BayesNetClassifier
 from bayesclf.classifiers.text import NAME
 from bayesclf.engines import MLE
 from bayesclf.errors import InputError, Refused

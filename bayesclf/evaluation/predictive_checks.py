@@ -22,8 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
 from bayesclf.classifiers.base import FITTED, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.inputs import checked_labels, seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families.dirichlet import canonical

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.networks.structure import log_evidence_of_scatter, log_evidence_of_table

@@ -3,8 +3,7 @@
 ArviZ draws a posterior: ``arviz.plot_forest(clf.posterior_)``. matplotlib is loaded when a figure is drawn.
 """
 
-from bayesclf.plots.answers import explanation, rules_along
-from bayesclf.plots.boundary import decision_boundary
+from bayesclf.plots.answers import decision_boundary, explanation, rules_along
 from bayesclf.plots.calibration import reliability, threshold_curve
 from bayesclf.plots.conditionals import class_conditionals
 from bayesclf.plots.scores import learning_curve, rule_scores

@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.families.by_evidence import CANDIDATES

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.constraints import OrNone, Text, require
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesclf import plots
 from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.diagnostics.held_out import HeldOut

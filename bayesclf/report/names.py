@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
 from bayesclf.classifiers.given import is_given
+from bayesclf.classifiers.joint import ALL_FORESTS, ALL_TREES
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import NO_RULE, last_step
 from bayesclf.wording import counted

@@ -44,7 +44,8 @@ VERSION = 1
 """Version that is written, and the only one that is read. It rises when what is stored changes after a release."""
 
 CLASSES = {
-    "classifiers.training": ("ColumnBlock", "DocumentLengths", "FrozenPrior", "Learnt"),
+    "classifiers.generating": ("DocumentLengths",),
+    "classifiers.training": ("ColumnBlock", "FrozenPrior", "Learnt"),
     "engines": ("Auto", "Trace"),
     "engines.inference": ("Draws",),
     "engines.optimizers": ("Certificate",),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.errors import InputError
 
 X = np.array([[1.0, 0.5], [2.0, 0.1], [3.0, 0.2], [4.0, 0.9], [2.5, 0.4], [1.5, 0.8]])

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse, stats
 
 import bayesclf as bc
-from bayesclf.classifiers.training import DocumentLengths
+from bayesclf.classifiers.generating import DocumentLengths
 from bayesclf.errors import InputError
 
 TEXTS = [*["a b", "a b c", "c c a b a"] * 10, *["d", "d e d e d d", "e e e"] * 5]

@@ -8,7 +8,7 @@ from helpers.suites import mainly
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.classifiers import logistic_stream
+from bayesclf.classifiers import logistic
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
 FEATURES = ["age", "dose", "twice", "same", "ward", "some"]
@@ -93,7 +93,7 @@ def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypat
     table.drop(columns="weight").to_parquet(tmp_path / "t.parquet", row_group_size=90)
     clf = bc.LogisticRegression(random_state=1, inference="map")
     kept = clone(clf).fit_stream(tmp_path / "t.parquet", "y")
-    monkeypatch.setattr(logistic_stream, "KEPT_CELLS", 100)
+    monkeypatch.setattr(logistic, "KEPT_CELLS", 100)
     told = []
     read = clone(clf).fit_stream(tmp_path / "t.parquet", "y", progress=lambda *news: told.append(news))
     np.testing.assert_array_equal(read.predict_proba(table[FEATURES]), kept.predict_proba(table[FEATURES]))

@@ -14,7 +14,7 @@ import pytest
 import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
-from bayesclf.interpretation import prediction_files
+from bayesclf.interpretation import predictions
 from bayesclf.tables import streams as batches
 
 pytestmark = [
@@ -26,7 +26,7 @@ SERVER = """
 import json, os, signal, sys
 from importlib import import_module
 from bayesclf import cli
-from bayesclf.interpretation import prediction_files
+from bayesclf.interpretation import predictions
 from bayesclf.tables import streams as batches
 
 for late in ("bayesclf.cli.inputs", "bayesclf.cli.results", "bayesclf.classifiers"):
@@ -39,7 +39,7 @@ def watch(event, details):
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)
 
-batches.BATCH_ROWS, prediction_files.PART_ROWS = 20, 20
+batches.BATCH_ROWS, predictions.PART_ROWS = 20, 20
 for line in sys.stdin:
     folder, left, arguments = json.loads(line)
     process = os.fork()
@@ -61,7 +61,7 @@ ROWS = 150
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(batches, "BATCH_ROWS", 20)
-    monkeypatch.setattr(prediction_files, "PART_ROWS", 20)
+    monkeypatch.setattr(predictions, "PART_ROWS", 20)
 
 
 @pytest.fixture(scope="module")

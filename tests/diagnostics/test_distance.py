@@ -8,7 +8,7 @@ from scipy import stats
 
 import bayesclf as bc
 from bayesclf.diagnostics.distance import exceedance, far_limit, log_marginal
-from bayesclf.interpretation.prediction_files import far_numbers
+from bayesclf.interpretation.predictions import far_numbers
 from bayesclf.models.logistic.design import training_columns
 
 

@@ -13,8 +13,7 @@ from scipy.special import comb, logsumexp, softmax, xlogy
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.classifiers.labels import labeled_rows
-from bayesclf.classifiers.training import Training
+from bayesclf.classifiers.inputs import Training, labeled_rows
 from bayesclf.engines import unlabeled
 from bayesclf.engines.unlabeled import expectation_maximization
 from bayesclf.errors import ConvergenceWarning, InputError, Refused

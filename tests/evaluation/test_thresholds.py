@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 import bayesclf as bc
 from bayesclf.decisions import REJECTED, decide
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.thresholds import RISKS, code_of, threshold_curve
+from bayesclf.evaluation.scores import RISKS, code_of, threshold_curve
 
 COST = np.array([[0.0, 5.0, 1.0], [1.0, 0.0, 1.0], [3.0, 1.0, -0.5]])
 

@@ -14,7 +14,7 @@ EXPERIMENT = find("assumptions")
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bayesclf.plots.boundary.GRID", 41)
+        patch.setattr("bayesclf.plots.answers.GRID", 41)
         yield run(EXPERIMENT, EXPERIMENT.Settings(picture_rows=30), tmp_path_factory.mktemp("assumptions"))
 
 

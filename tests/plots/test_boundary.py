@@ -9,13 +9,13 @@ from matplotlib.colors import to_hex
 import bayesclf as bc
 from bayesclf import plots
 from bayesclf.errors import InputError, Refused
-from bayesclf.plots import boundary, style
+from bayesclf.plots import answers, style
 
 
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch):
     """Compute probabilities at fewer points, which is faster and as true."""
-    monkeypatch.setattr(boundary, "GRID", 61)
+    monkeypatch.setattr(answers, "GRID", 61)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def three_regions():
 
 def test_three_classes_meet_in_a_point_and_each_piece_comes_once():
     places, scores = three_regions()
-    lines = boundary.boundaries(places, places, scores)
+    lines = answers.boundaries(places, places, scores)
     nearest = [np.linalg.norm(piece, axis=1).min() for piece in lines]  # the first class's border, and between the rest
     np.testing.assert_allclose(nearest, [0, 0], atol=0.02)
     points = np.concatenate(lines)
@@ -101,16 +101,16 @@ def test_three_classes_meet_in_a_point_and_each_piece_comes_once():
 def test_a_class_never_predicted_and_constant_probabilities_have_no_line():
     places = np.linspace(0, 1, 5)
     scores = np.log(np.broadcast_to([0.5, 0.3, 0.2], (5, 5, 3)))
-    assert boundary.boundaries(places, places, scores) == []
+    assert answers.boundaries(places, places, scores) == []
     scores = np.where(np.arange(3) == 1, -np.inf, three_regions()[1][::25, ::25])
-    assert len(boundary.boundaries(places, places, scores)) == 1
+    assert len(answers.boundaries(places, places, scores)) == 1
 
 
 def test_other_columns_are_fixed_and_said_to_be(rows):
     X, y = rows
     X = X.assign(c=np.arange(60.0), word=np.where(np.arange(60) % 3, "often", "rare"), bit=np.arange(60) % 5 == 0)
     fit = bc.NaiveBayes(random_state=0).fit(X, y)
-    found = boundary.plane_of(fit, X, ("b", "a"), np.zeros(60))
+    found = answers.plane_of(fit, X, ("b", "a"), np.zeros(60))
     assert found.points.columns.tolist() == ["a", "b", "c", "word", "bit"]
     assert found.points[["c", "word", "bit"]].drop_duplicates().values.tolist() == [[29.5, "often", False]]
     figure = plots.decision_boundary(fit, X, y, features=("b", "a"))

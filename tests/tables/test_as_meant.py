@@ -9,7 +9,7 @@ import pytest
 import bayesclf as bc
 from bayesclf import datasets
 from bayesclf.errors import InputError, PredictionWarning
-from bayesclf.interpretation.prediction_files import as_read
+from bayesclf.interpretation.predictions import as_read
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.options import Wish, named_for, wish_of
 from bayesclf.tables.reading import open_stream, read_table

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning
 from bayesclf.tables import columns
 from bayesclf.tables.columns import to_sparse_table

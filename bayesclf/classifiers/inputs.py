@@ -1,18 +1,26 @@
-"""Labels of rows: what they can be, which rows have one, and all that can occur."""
+"""What a fit is given: a table, labels, weights, base rates, a seed; what they can be, and which rows have a label."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import _check_sample_weight, _num_samples, column_or_1d
 
-from bayesclf.constraints import Choice
+from bayesclf.arrays import Array, Integers
+from bayesclf.constraints import Choice, Constraint, Number, Whole, require
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.wording import LISTED_ROWS, listed, one_line
+from bayesclf.families.base import broadcast
+from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
+from bayesclf.tables.columns import SparseTable, some_rows
+from bayesclf.tables.numbers import LARGEST, SMALLEST
+from bayesclf.wording import LISTED_ROWS, LONGEST_NAME, listed, one_line, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -173,3 +181,141 @@ def joined_labels(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
         )
     kind = np.result_type(one, other)  # where some rows have 1 and others 1.0, all have 1.0, as in one table
     return np.union1d(one.astype(kind), other.astype(kind))
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Rows to learn from: cells (row, feature), label codes, `UNLABELED` where there is none, and weights (row).
+
+    Without weights each row counts once.
+    """
+
+    frame: Any
+    y: Integers
+    weight: Array | None = None
+
+    @classmethod
+    def of(cls, frame: Any, y: Integers, sample_weight: Any) -> Self:
+        """Return rows without those of weight 0."""
+        if sample_weight is None:
+            return cls(frame, y)
+        weight = checked_weights(sample_weight, len(frame))
+        return cls(frame, y, weight).kept(weight > 0)
+
+    @property
+    def labeled(self) -> NDArray[np.bool_]:
+        """Which rows have a label, (row)."""
+        return np.asarray(self.y != UNLABELED)
+
+    @property
+    def weights(self) -> Array:
+        """How often each row counts, (row)."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    def kept(self, rows: NDArray[np.bool_]) -> Self:
+        """Return some of the rows, given which (row)."""
+        if rows.all():
+            return self
+        frame = self.frame[rows] if isinstance(self.frame, SparseTable) else some_rows(self.frame, rows)
+        return replace(self, frame=frame, y=self.y[rows], weight=None if self.weight is None else self.weight[rows])
+
+
+def checked_weights(sample_weight: Any, rows: int) -> Array:
+    """Return weights (row), 0 or from `SMALLEST` to `LARGEST`, so that squares neither vanish nor overflow."""
+    try:
+        weight = _check_sample_weight(sample_weight, np.empty(rows), ensure_non_negative=True)
+        if weight.dtype.kind == "c":
+            raise ValueError("Complex data not supported")
+    except (ValueError, TypeError, OverflowError) as error:
+        reason = one_line(error).partition(" [")[0]
+        raise InputError(f"sample_weight must be a number of at least 0 per row ({reason})") from error
+    if not weight.any():
+        raise InputError("all sample weights are zero; give some row a weight above 0")
+    with np.errstate(over="ignore"):
+        total, least = weight.sum(dtype=float), weight.min(where=weight > 0, initial=LARGEST)
+    if total > LARGEST or least < SMALLEST:
+        what = f"a sum of {total:.1e}" if total > LARGEST else f"one of {least:.1e}"
+        raise InputError(
+            f"sample_weight has {what}, but weights above 0 and their sum must be between {SMALLEST:g} and "
+            f"{LARGEST:g}; divide all by a number, or give rows that should not count 0"
+        )
+    return np.asarray(weight, dtype=float)
+
+
+def number_of_rows(X: Any) -> int:
+    """Return the number of rows of a table (row, feature) of any kind."""
+    try:
+        return int(_num_samples(X))
+    except TypeError:
+        raise InputError(f"X must be a table (row, feature), not {written(X, LONGEST_NAME)}") from None
+
+
+def accuracy(predicted: NDArray[Any], classes: NDArray[Any], y: Any, sample_weight: Any) -> float:
+    """Return the weighted share of rows whose label y (row) is the predicted one (row)."""
+    require_labels_as(classes, y)
+    labels = checked_labels(y, len(predicted))
+    weight = None if sample_weight is None else checked_weights(sample_weight, len(predicted))
+    return float(np.average(labels == predicted, weights=weight))
+
+
+def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:
+    """Return given base rates: an array in the order of `classes`, a mapping from label to probability, "uniform"."""
+    if isinstance(class_prior, str) and class_prior == "uniform":
+        return KnownClassPrior(np.full(len(classes), 1 / len(classes)))
+    if isinstance(class_prior, dict):
+        if set(class_prior) != set(classes.tolist()):
+            raise InputError(
+                f"class_prior must have one probability for each of the classes {_listed(classes)}, not those of "
+                f"{_listed(class_prior)}"
+            )
+        class_prior = [class_prior[label] for label in classes.tolist()]
+    try:
+        pi = np.asarray(class_prior, dtype=float)
+    except (ValueError, TypeError):
+        raise InputError(
+            f"class_prior must be {len(classes)} probabilities or 'uniform', not {class_prior!r}"
+        ) from None
+    if pi.shape != (len(classes),) or not (pi >= 0).all() or not np.isclose(pi.sum(), 1):
+        raise InputError(f"class_prior must be {len(classes)} probabilities that add up to 1, not {class_prior}")
+    return KnownClassPrior(pi / pi.sum())
+
+
+CLASS_PRIOR = Constraint(
+    "'dirichlet', 'empirical', 'uniform', a concentration above 0 or probabilities",
+    lambda value: value == "uniform" if isinstance(value, str | Real) else True,
+    ("dirichlet", "empirical", "uniform"),
+)
+"""What a class prior can be that is no concentration: "uniform", or probabilities, which are checked later."""
+
+
+def resolved_class_prior(class_prior: Any, counts: Array, classes: NDArray[Any]) -> ClassPrior:
+    """Return the class prior in numbers, given `classes` (outcome) and the weight of each."""
+    if isinstance(class_prior, LearntClassPrior):
+        return LearntClassPrior(broadcast("alpha", class_prior.alpha, classes.shape, "outcome"))
+    if isinstance(class_prior, str) and class_prior == "empirical":
+        return KnownClassPrior(counts / counts.sum())
+    alpha = 1.0 if isinstance(class_prior, str) and class_prior == "dirichlet" else class_prior
+    if Number(above=0).allows(alpha):
+        return LearntClassPrior(np.full(len(classes), float(alpha)))
+    require(CLASS_PRIOR, class_prior=class_prior)
+    return known_class_prior(class_prior, classes)
+
+
+def _listed(classes: Iterable[Any]) -> str:
+    return ", ".join(repr(str(label)) for label in classes)
+
+
+GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
+
+SEED = Whole(0, 2**32 - 1)
+"""A seed, as scikit-learn takes it."""
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed of a fit: the integer given, or one drawn from the generator given or from fresh entropy."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if random_state is None or isinstance(random_state, GENERATORS):
+        return int(np.random.default_rng(random_state).integers(2**31 - 1))
+    require(SEED, random_state=random_state)
+    return int(random_state)
