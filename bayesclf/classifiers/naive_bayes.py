@@ -329,8 +329,8 @@ class NaiveBayes(GenerativeClassifier):
         Concentration of the categorical columns that `blocks` does not name, as in `CategoricalNB`, and of families
         of counts given by name.
     temper : {"all", "column"}
-        Of the rule ``"tempered"``: whether the evidence of all columns has one weight T, or each column its own, T_j
-        around T, as in `bayesclf.models.tempered`. The latter suits columns of which some repeat each other.
+        Of the rule ``"tempered"``: whether the log-likelihood of all columns has one weight T, or each column its own,
+        T_j around T, as in `bayesclf.models.tempered`. The latter suits columns of which some repeat each other.
 
     Attributes
     ----------

@@ -20,7 +20,6 @@ from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
-from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.models import Model
 from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.identifiability import separating_columns
@@ -291,11 +290,13 @@ def separated_classes(context: Context) -> Answer:
     model.require_rows()
     present = model.sample_weight > 0
     X, y = model.X[present], model.y[present]
-    found = [model.design.names[j] for j in separating_columns(X, y, thresholds.MIN_CLASS_ROWS)]
+    separating = separating_columns(X, y, thresholds.MIN_CLASS_ROWS)
+    found = [model.design.names[j] for j in separating]
     counts = _row_counts(context.classifier)
-    levels = not set(found) - set(counts.loc[counts["what"] == "level", "name"])
-    does = "lack{} rows of a class" if levels else "alone separate{} a class"
-    reason = f"{named(found)} {does.format('s' * (len(found) == 1))}, and the likelihood has no maximum"
+    levels = bool(found) and not set(found) - set(counts.loc[counts["what"] == "level", "name"])
+    lacking = [model.design.names[j] for j in separating if levels and _lacks_a_class(X[:, [j]], y)]
+    which, does = (lacking, "lack{} rows of a class") if lacking else (found, "alone separate{} a class")
+    reason = f"{named(which)} {does.format('s' * (len(which) == 1))}, and the likelihood has no maximum"
     few, of_class = counts.loc[counts["few"], "name"], counts["what"] == "class"
     rare = sorted(set(found) & set(few))
     signs = "trust the signs of these weights, not their sizes"
@@ -311,17 +312,23 @@ def separated_classes(context: Context) -> Answer:
             reason = f"class {named(classes)} {are} almost no rows (M05), and only they are separable from the others"
             signs = "do not interpret the weights of so few rows"
     steps = [signs]
-    if not (found and levels):
+    if not levels:
         steps.append("check that no column gives the class away")
     if not model.prior.learned:
         steps.append("compare the prior scale with what is known, clf.prior_summary()")
-    elif not (found and levels):  # the scale of a level's weight is learned from all columns
+    elif not levels:  # the scale of a level's weight is learned from all columns
         steps.append("choose prior_scale from what is known, such as clf.set_params(prior_scale=2.5)")
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
         "; ".join(steps),
         {"separable": 1, "columns": ", ".join(found)},
     )
+
+
+def _lacks_a_class(indicator: Any, y: Integers) -> bool:
+    """Return whether no row of some class has a level, given its column (row, 1) of the design."""
+    absent = indicator.min()
+    return any(indicator[y == code].max() == absent for code in np.unique(y))
 
 
 def _why_separable(context: Context, model: LogisticModel) -> str:
@@ -376,7 +383,7 @@ def collinear_columns(context: Context) -> Answer:
 def _collinear_covariances(model: Model) -> list[str]:
     """Return the columns without a covariance of their own in the complete rows of a class, or of all."""
     names: list[str] = []
-    blocks = [block for block in model.blocks if isinstance(block.family, MultivariateGaussian)]
+    blocks = [block for block in model.blocks if "Sigma" in block.family.dims()]
     if not blocks:
         raise NotApplicable("this model has neither weights nor covariances of its columns")
     for block in blocks:

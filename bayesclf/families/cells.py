@@ -158,11 +158,13 @@ class ColumnValues:
         return cls(values, flat.reshape(labels, len(values)).astype(float), _decimals(different))
 
     def __add__(self, other: Self) -> Self:
-        different, labels = np.union1d(self.values, other.values), len(self.counts)
-        values, group = _rounded(different, labels)
-        counts = np.zeros((labels, len(values)))
-        for part in (self, other):
-            np.add.at(counts.T, group[np.searchsorted(different, part.values)], part.counts.T)
+        both = np.concatenate([self.values, other.values])
+        # where it returns indices, `unique` sorts by merging, which is fast for parts that are sorted
+        different, _, place = np.unique(both, return_index=True, return_inverse=True)
+        values, group = _rounded(different, len(self.counts))
+        places = group[place]
+        of_labels = zip(self.counts, other.counts, strict=True)
+        counts = np.array([np.bincount(places, np.concatenate(own), len(values)) for own in of_labels])
         return type(self)(values, counts, _told_apart(values, max(self.decimals, other.decimals)))
 
     @cached_property
@@ -289,15 +291,16 @@ def _counted_in_steps(
     np.floor(floors, out=floors)
     floors -= first
     place = floors.astype(np.intp)
-    place += steps * y
-    counts = np.bincount(place, weight, labels * steps).reshape(labels, steps)
-    used = (counts > 0).any(axis=0)
+    used = np.zeros(steps, dtype=bool)
+    used[place] = True
     if np.count_nonzero(used) <= most:
         return None
+    joined = 0
     while np.count_nonzero(used) > most:
-        power, first, counts = power + 1, first / 2, counts[:, ::2] + counts[:, 1::2]
-        used = used[::2] | used[1::2]
-    return np.ldexp(first + np.flatnonzero(used), power), counts[:, used].astype(float)
+        joined, used = joined + 1, used[::2] | used[1::2]
+    kept, group = np.flatnonzero(used), np.cumsum(used) - 1
+    flat = np.bincount(group[place >> joined] + len(kept) * y, weight, labels * len(kept))
+    return np.ldexp(first / 2**joined + kept, power + joined), flat.reshape(labels, len(kept)).astype(float)
 
 
 def _most(labels: int) -> int:

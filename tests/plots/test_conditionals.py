@@ -49,6 +49,13 @@ def test_densities_are_those_of_the_estimates_and_the_decision_point_where_they_
     assert not ax.collections  # a point estimate has no band
 
 
+def test_ranges_are_drawn_in_the_order_of_their_numbers():
+    levels = ["10-14", "5-9", "0-4", "none"]
+    X, y = pd.DataFrame({"size": np.resize(levels, 40)}), np.repeat([0, 1], 20)
+    (ax,) = plots.class_conditionals(bc.CategoricalNB().fit(X, y), X, y).axes
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0-4", "5-9", "10-14", "none"]
+
+
 def test_bands_are_the_posteriors_and_histograms_the_rows(rows):
     X, y = rows
     clf = bc.NaiveBayes(random_state=1, inference=bc.engines.Exact(draws=40)).fit(X, y)

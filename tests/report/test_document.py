@@ -148,6 +148,7 @@ def test_a_page_is_short_until_one_asks_for_more():
     for found, most in ((page.tree(comparison), 700), (classifier_page.tree(clf, rows.X, rows.y), 500)):
         made = Page(written(found))
         assert len(" ".join(made.visible).split()) < most
+        assert "what the model says about them is mostly its prior" in " ".join(made.visible)
         assert len(" ".join(made.prose).split()) < 3000
 
 

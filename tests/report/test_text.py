@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 import bayesclf as bc
 from bayesclf.interpretation.summary import priors_of
 from bayesclf.report import page
-from bayesclf.report.methods import _priors, of_comparison
+from bayesclf.report.methods import _missing, _priors, of_comparison
 from bayesclf.report.tree import Beside, Report, Section, Table, html, markdown, to_json
 from bayesclf.report.verdict import verdict
 
@@ -136,6 +136,9 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
         f"Naive Bayes ({NAMED}) and logistic regression (lr) were compared on 150 rows and 4 columns"
     )
     assert "by 3-fold stratified cross-validation" in said
+    assert "Rules: mle: plug in the maximum likelihood estimate; " in said
+    missing = ["9 cells are missing: nb leaves them out of the likelihood."]
+    assert (_missing({"nb": bc.NaiveBayes()}, 9), _missing({"nb": bc.NaiveBayes()}, 0)) == (missing, [])
     means = load_iris().data.mean(axis=0)
     assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for mu" in said
     assert "Normal(0, 2.5²) for weight" in said
