@@ -53,7 +53,9 @@ class Laplace(Concise):
 
     A skewed posterior can leave fewer than 40% of a pilot's 1,000 proposals effective. Then its weighted mean and sds
     place them anew, up to six times. The pilot says how many proposals give 1.5 effective ones for each draw. If these
-    leave fewer effective ones than draws, eight proposals for each draw are made instead, the maximum.
+    leave fewer effective ones than draws, eight proposals for each draw are made instead, the maximum. The log
+    likelihood of a logistic regression on many rows is its expansion at the mode, and for some of them what that
+    leaves: an error of sd 0.04 at most, which makes Monte Carlo errors at most 3% larger (Quiroz et al. 2019).
 
     Parameters
     ----------

@@ -285,10 +285,10 @@ class NearLikelihood:
     def of(cls, objective: LogPosterior, at: Array) -> NearLikelihood | None:
         """Return it near the mode of a log posterior; None where rows are not in memory, or most would be drawn."""
         likelihood = objective.likelihood
-        assert isinstance(likelihood, MappedLikelihood)
-        rows = likelihood.likelihood
+        rows = likelihood.likelihood if isinstance(likelihood, MappedLikelihood) else None
         if not isinstance(rows, Likelihood) or not isinstance(rows.X, np.ndarray):
             return None
+        assert isinstance(likelihood, MappedLikelihood)
         covariance = np.linalg.inv(objective.derivatives(at)[2]).reshape(*at.shape, *at.shape)
         M = np.eye(rows.vectors) if likelihood.contrast is None else likelihood.contrast
         of_range = np.zeros(len(rows.y))  # E R⁶ is at most Σ E u⁶ = 15 Σ (E u²)³ of the log-odds u of two classes
