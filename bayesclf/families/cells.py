@@ -158,11 +158,13 @@ class ColumnValues:
         return cls(values, flat.reshape(labels, len(values)).astype(float), _decimals(different))
 
     def __add__(self, other: Self) -> Self:
-        different, labels = np.union1d(self.values, other.values), len(self.counts)
-        values, group = _rounded(different, labels)
-        counts = np.zeros((labels, len(values)))
-        for part in (self, other):
-            np.add.at(counts.T, group[np.searchsorted(different, part.values)], part.counts.T)
+        both = np.concatenate([self.values, other.values])
+        # where it returns indices, `unique` sorts by merging, which is fast for parts that are sorted
+        different, _, place = np.unique(both, return_index=True, return_inverse=True)
+        values, group = _rounded(different, len(self.counts))
+        places = group[place]
+        of_labels = zip(self.counts, other.counts, strict=True)
+        counts = np.array([np.bincount(places, np.concatenate(own), len(values)) for own in of_labels])
         return type(self)(values, counts, _told_apart(values, max(self.decimals, other.decimals)))
 
     @cached_property

@@ -519,9 +519,10 @@ def not_numbers(words: pd.Series) -> pd.Series:
 
     The words "nan" and "NA" are no numbers.
     """
-    bad = pd.to_numeric(words, errors="coerce").isna() & words.notna()
-    known = {word: how_written(word.strip()) is not None for word in words[bad].unique()}
-    return bad if all(known.values()) else bad & ~words.map(known).fillna(False).astype(bool)
+    different = pd.Series(words.dropna().unique())
+    bad = different[pd.to_numeric(different, errors="coerce").isna()]
+    unknown = [word for word in bad if how_written(word.strip()) is None]
+    return words.isin(unknown or bad)
 
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
