@@ -1,11 +1,11 @@
 """Each classifier as a page of plain PyMC: what it assumes, from the prior to the rows.
 
-A classifier of rows is `labels` and, given these, its columns. The functions of columns add variables to the open
-model: first those of a prior, such as `normals`, then the cells given the class of each row, such as `cells`. The
-functions of classifiers put them together. They take a table and labels and return a `pymc.Model` with the priors of
-the classifier's defaults, or those given; `gaussian_nb` is a short one to begin with. ``clf.to_pymc(X, y)`` calls the
-same functions with the hyperparameters of the fitted classifier. Its free variables are those of ``clf.posterior_``, by
-the same names.
+`gaussian_nb`, the first one, shows how all of them are made: of `labels` and, given these, of columns. Behind each
+classifier are the functions that it takes. They add variables to the open model: first those of a prior, such as
+`normals`, then the cells given the class of each row, such as `cells`. Classifiers take a table and labels and return
+a `pymc.Model` with the priors of the classifier's defaults, or those given. ``clf.to_pymc(X, y)`` calls the same
+functions with the hyperparameters of the fitted classifier. Its free variables are those of ``clf.posterior_``, by the
+same names.
 
 The second and later blocks of a mixed table have a `name`, which is added to the names of their variables.
 """
@@ -45,7 +45,6 @@ __all__ = [
     "joint",
     "joint_bayes",
     "labels",
-    "lkj",
     "logistic_regression",
     "multinomial_nb",
     "multivariate_normals",
@@ -62,6 +61,40 @@ __all__ = [
 ]
 
 _LEARNED = "learned"
+
+
+def gaussian_nb(
+    X: pd.DataFrame, y: Any, *, m: Any = None, kappa: float = 1.0, a: float = 1.5, b: Any = None, alpha: float = 1.0
+) -> pm.Model:
+    """Gaussian naive Bayes, with a variance for each class and column.
+
+    ::
+
+        π ~ Dirichlet(α),  σ²_kj ~ InvGamma(a, b_j),  μ_kj | σ²_kj ~ Normal(m_j, σ²_kj/κ)
+        y ~ Categorical(π),  x_j ~ Normal(μ_yj, σ²_yj)
+
+    Parameters
+    ----------
+    X : DataFrame
+        Numbers; a missing cell is left out.
+    y : array of shape (row,)
+        Labels.
+    m, kappa, a, b, alpha : float or array of shape (feature,)
+        Hyperparameters; None takes the column's mean for m, and for b what makes E[σ²] its variance.
+
+    Returns
+    -------
+    pymc.Model
+        Free variables ``pi`` (outcome), ``sigma2`` and ``mu`` (outcome, feature).
+    """
+    model, row = labels(y, alpha)
+    with model:
+        model.add_coord("feature", list(X.columns))
+        own_m = X.mean().to_numpy() if m is None else m
+        own_b = (a - 1) * X.var(ddof=0).to_numpy() if b is None else b
+        mu, sigma = normals(own_m, kappa, a, own_b, ("outcome", "feature"))
+        cells(pm.Normal, X.to_numpy(dtype=float), row, mu, sigma)
+    return model
 
 
 def labels(y: Any, alpha: Any = 1.0, pi: Any = None, classes: Any = None) -> tuple[pm.Model, Any]:
@@ -86,6 +119,25 @@ def labels(y: Any, alpha: Any = 1.0, pi: Any = None, classes: Any = None) -> tup
         else:
             pi = pm.Data("pi", pi, dims="outcome")
         return model, pm.Categorical("y", pi, observed=observed, dims="row")
+
+
+def normals(m: Any, kappa: Any, a: Any, b: Any, dims: tuple[str, ...], name: str = "") -> tuple[Any, Any]:
+    """σ² ~ InvGamma(a, b), μ | σ² ~ Normal(m, σ²/κ): return μ and σ, each (outcome, feature).
+
+    Parameters
+    ----------
+    m, kappa
+        (outcome, feature), or what broadcasts to it.
+    a, b
+        In the shape of σ².
+    dims : tuple of str
+        Axes of σ²: ``("outcome", "feature")``, fewer where it is shared over classes or columns, or none.
+    """
+    both = ("outcome", f"feature{name}")
+    sigma2 = pm.InverseGamma(f"sigma2{name}", _plain(a), _plain(b), dims=dims)
+    of_each = sigma2[:, None] if dims == ("outcome",) else sigma2  # the other shapes broadcast as they are
+    mu = pm.Normal(f"mu{name}", _plain(m), (of_each / _plain(kappa)) ** 0.5, dims=both)
+    return mu, pt.broadcast_to(of_each**0.5, mu.shape)
 
 
 def cells(distribution: Any, X: Array, row: Any, *parameters: Any, name: str = "", variable: str = "x") -> None:
@@ -130,75 +182,63 @@ _DISCRETE = (pm.Bernoulli, pm.Poisson, pm.NegativeBinomial)
 """Distributions of whole numbers."""
 
 
-def normals(m: Any, kappa: Any, a: Any, b: Any, dims: tuple[str, ...], name: str = "") -> tuple[Any, Any]:
-    """σ² ~ InvGamma(a, b), μ | σ² ~ Normal(m, σ²/κ): return μ and σ, each (outcome, feature).
+def categorical_nb(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
+    """Naive Bayes of categories: π ~ Dirichlet(α), θ_kj ~ Dirichlet(concentration), x_j ~ Categorical(θ_yj).
 
     Parameters
     ----------
-    m, kappa
-        (outcome, feature), or what broadcasts to it.
-    a, b
-        In the shape of σ².
-    dims : tuple of str
-        Axes of σ²: ``("outcome", "feature")``, fewer where it is shared over classes or columns, or none.
+    X : DataFrame
+        Categories; a missing cell is left out.
+    y : array of shape (row,)
+        Labels.
+    concentration, alpha : float
+        Hyperparameters.
+
+    Returns
+    -------
+    pymc.Model
+        Free variables ``pi`` (outcome), and ``theta_<column>`` (outcome, <column>_level) of each column.
     """
-    both = ("outcome", f"feature{name}")
-    sigma2 = pm.InverseGamma(f"sigma2{name}", _plain(a), _plain(b), dims=dims)
-    of_each = sigma2[:, None] if dims == ("outcome",) else sigma2  # the other shapes broadcast as they are
-    mu = pm.Normal(f"mu{name}", _plain(m), (of_each / _plain(kappa)) ** 0.5, dims=both)
-    return mu, pt.broadcast_to(of_each**0.5, mu.shape)
+    return bayes_net(X, y, (), concentration=concentration, alpha=alpha)
 
 
-def rates(a: Any, b: Any, name: str = "") -> Any:
-    """λ ~ Gamma(a, b), (outcome, feature): of a Poisson or an exponential distribution."""
-    return pm.Gamma(f"rate{name}", _plain(a), _plain(b), dims=("outcome", f"feature{name}"))
+def bayes_net(
+    X: pd.DataFrame,
+    y: Any,
+    edges: Sequence[tuple[str, str]],
+    *,
+    concentration: float = 2.0,
+    alpha: float = 1.0,
+) -> pm.Model:
+    """A belief network in which every column depends on the class, and on the columns that `edges` point from.
 
+    Parameters
+    ----------
+    X : DataFrame
+        Categories, each after those on which it depends; no column may depend on a missing cell.
+    y : array of shape (row,)
+        Labels.
+    edges : sequence of (str, str)
+        Pairs of parent and child.
+    concentration, alpha : float
+        Of the Dirichlet priors of θ and π.
 
-def gammas(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tuple[Any, Any]:
-    """α ~ LogNormal(log median, spread²), β | α ~ Gamma(1 + κα, κm): return shape α and rate β."""
-    dims = ("outcome", f"feature{name}")
-    shape = pm.LogNormal(f"shape{name}", np.log(_plain(median)), _plain(spread), dims=dims)
-    a = 1 + kappa * shape
-    return shape, pm.Gamma(f"rate{name}", a, kappa * m, default_transform=_PerShape(log), dims=dims)
-
-
-def negative_binomials(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tuple[Any, Any]:
-    """r ~ LogNormal(log median, spread²), θ | r ~ Beta(1 + κr, 1 + κm): return r and θ.
-
-    The mean is r(1 − θ)/θ.
+    Returns
+    -------
+    pymc.Model
+        Free variables ``pi`` (outcome), and ``theta_<column>`` (outcome, <parent>_level, …, <column>_level).
     """
-    dims = ("outcome", f"feature{name}")
-    r = pm.LogNormal(f"dispersion{name}", np.log(_plain(median)), _plain(spread), dims=dims)
-    a = 1 + kappa * r
-    return r, pm.Beta(f"theta{name}", a, 1 + kappa * m, default_transform=_PerShape(logodds), dims=dims)
-
-
-class _PerShape(Transform):  # type: ignore[misc]
-    """Coordinates for NUTS: z = √a log θ/a, or with the logit, a = 1 + κs: its prior hardly depends on the shape s."""
-
-    name = "standardized"
-    ndim_supp = 0
-
-    def __init__(self, transform: Transform) -> None:
-        self._transform = transform
-
-    def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return the coordinate."""
-        return pt.sqrt(inputs[2]) * (self._transform.forward(value) - pt.log(inputs[2]))
-
-    def backward(self, value: Any, *inputs: Any) -> Any:
-        """Return θ."""
-        return self._transform.backward(value / pt.sqrt(inputs[2]) + pt.log(inputs[2]))
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        """Return the log derivative of θ."""
-        own = value / pt.sqrt(inputs[2]) + pt.log(inputs[2])
-        return self._transform.log_jac_det(own) - pt.log(inputs[2]) / 2
-
-
-def events(alpha: Any, beta: Any, name: str = "") -> Any:
-    """θ ~ Beta(α, β), (outcome, feature): the probability of an event."""
-    return pm.Beta(f"theta{name}", _plain(alpha), _plain(beta), dims=("outcome", f"feature{name}"))
+    model, row = labels(y, alpha)
+    found: dict[str, Any] = {}
+    levels: dict[str, Any] = {}
+    with model:
+        for column in [str(name) for name in X.columns]:
+            own, levels[column] = pd.factorize(X[column], sort=True)
+            given = [parent for parent, child in edges if child == column]
+            shape = (len(model.coords["outcome"]), *(len(levels[one]) for one in (*given, column)))
+            theta = category(column, levels[column], np.full(shape, concentration), given)
+            found[column] = codes(column, theta, own, row, {parent: found[parent] for parent in given})
+    return model
 
 
 def category(column: str, levels: Sequence[Any], alpha: Any, given: Sequence[str] = (), of_all: bool = False) -> Any:
@@ -268,6 +308,38 @@ def _observed(
     return drawn if seen.all() else pt.as_tensor(np.where(seen, X, 0))
 
 
+def naive_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
+    """Naive Bayes of a table of numbers, which are Gaussian, and of other columns, which are categories.
+
+    It is ``NaiveBayes(families="gaussian", alpha=2)``: the default classifier chooses the family of each number by its
+    evidence, and learns the concentration of columns of ten levels or more.
+
+    Parameters
+    ----------
+    X : DataFrame
+        Numbers and categories; a missing cell is left out.
+    y : array of shape (row,)
+        Labels.
+    concentration, alpha : float
+        Of the Dirichlet priors of θ and π.
+
+    Returns
+    -------
+    pymc.Model
+        Free variables of `gaussian_nb` and `categorical_nb`.
+    """
+    numbers, others = X.select_dtypes("number"), X.select_dtypes(exclude="number")
+    model = categorical_nb(others, y, concentration=concentration, alpha=alpha)
+    if numbers.empty:
+        return model
+    with model:
+        model.add_coord("feature", list(numbers.columns))
+        b = 0.5 * numbers.var(ddof=0).to_numpy()
+        mu, sigma = normals(numbers.mean().to_numpy(), 1.0, 1.5, b, ("outcome", "feature"))
+        cells(pm.Normal, numbers.to_numpy(dtype=float), model["y"], mu, sigma)
+    return model
+
+
 def wide_categories(columns: Sequence[str], levels: int, alpha: Any, name: str = "") -> Any:
     """θ ~ Dirichlet(α) of many columns with the same number of levels, (outcome, column, level), as one variable."""
     of = f"of_{levels}{name}"
@@ -287,6 +359,95 @@ def wide_codes(levels: int, theta: Any, X: Integers, row: Any, name: str = "") -
         pm.Categorical(f"x_{of}", theta[row[of_row], column], observed=observed, dims=f"cell_{of}")
 
 
+def joint_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
+    """The unrestricted Bayes classifier: one table of all combinations of levels for each class.
+
+    Parameters
+    ----------
+    X : DataFrame
+        Categories without missing cells.
+    y : array of shape (row,)
+        Labels.
+    concentration, alpha : float
+        Of the Dirichlet priors of θ and π.
+
+    Returns
+    -------
+    pymc.Model
+        Free variables ``pi`` (outcome) and ``theta`` (outcome, cell).
+    """
+    coded = [pd.factorize(X[column], sort=True) for column in X]
+    sizes = [len(levels) for _, levels in coded]
+    model, row = labels(y, alpha)
+    with model:
+        names = [
+            ", ".join(f"{c}={v}" for c, v in zip(X, values, strict=True)) for values in product(*(n for _, n in coded))
+        ]
+        model.add_coord("cell", names)
+        theta = pm.Dirichlet("theta", np.full(len(names), concentration), dims=("outcome", "cell"))
+        joint(theta, np.ravel_multi_index([own for own, _ in coded], sizes), row)
+    return model
+
+
+def joint(theta: Any, X: Integers, row: Any, name: str = "") -> Any:
+    """x ~ Categorical(θ of the row's class): the combination of levels of each row."""
+    observed = pm.Data(f"joint{name}_data", X, dims="row")
+    return pm.Categorical(f"joint{name}", theta[row], observed=observed, dims="row")
+
+
+def bernoulli_nb(X: pd.DataFrame, y: Any, *, a: float = 1.0, b: float = 1.0, alpha: float = 1.0) -> pm.Model:
+    """Naive Bayes of events: π ~ Dirichlet(α), θ_kj ~ Beta(a, b), x_j ~ Bernoulli(θ_yj).
+
+    Parameters
+    ----------
+    X : DataFrame
+        Whether each event is there; a missing cell is left out.
+    y : array of shape (row,)
+        Labels.
+    a, b, alpha : float
+        Hyperparameters.
+
+    Returns
+    -------
+    pymc.Model
+        Free variables ``pi`` (outcome) and ``theta`` (outcome, feature).
+    """
+    model, row = labels(y, alpha)
+    with model:
+        model.add_coord("feature", list(X.columns))
+        cells(pm.Bernoulli, X.to_numpy(dtype=float), row, events(a, b))
+    return model
+
+
+def events(alpha: Any, beta: Any, name: str = "") -> Any:
+    """θ ~ Beta(α, β), (outcome, feature): the probability of an event."""
+    return pm.Beta(f"theta{name}", _plain(alpha), _plain(beta), dims=("outcome", f"feature{name}"))
+
+
+def multinomial_nb(X: pd.DataFrame, y: Any, *, concentration: float = 1.0, alpha: float = 1.0) -> pm.Model:
+    """Naive Bayes of word counts: π ~ Dirichlet(α), θ_k ~ Dirichlet(concentration), x ~ Multinomial(n, θ_y).
+
+    Parameters
+    ----------
+    X : DataFrame
+        How often each word occurs in each document.
+    y : array of shape (row,)
+        Labels.
+    concentration, alpha : float
+        Hyperparameters.
+
+    Returns
+    -------
+    pymc.Model
+        Free variables ``pi`` (outcome) and ``theta`` (outcome, word).
+    """
+    model, row = labels(y, alpha)
+    with model:
+        model.add_coord("word", list(X.columns))
+        documents(words(np.full(X.shape[1], concentration)), X.to_numpy(), row)
+    return model
+
+
 def words(alpha: Any, name: str = "") -> Any:
     """θ ~ Dirichlet(α), (outcome, word): the probability of each word."""
     return pm.Dirichlet(f"theta{name}", alpha, dims=("outcome", f"word{name}"))
@@ -296,6 +457,53 @@ def documents(theta: Any, X: Array, row: Any, name: str = "") -> None:
     """x_i ~ Multinomial(number of words of document i, θ of its class), for counts (row, word)."""
     data = pm.Data(f"words{name}_data", X.astype(np.int64), dims=("row", f"word{name}"))
     pm.Multinomial(f"words{name}", data.sum(axis=1), theta[row], observed=data, dims=("row", f"word{name}"))
+
+
+def rates(a: Any, b: Any, name: str = "") -> Any:
+    """λ ~ Gamma(a, b), (outcome, feature): of a Poisson or an exponential distribution."""
+    return pm.Gamma(f"rate{name}", _plain(a), _plain(b), dims=("outcome", f"feature{name}"))
+
+
+def gammas(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tuple[Any, Any]:
+    """α ~ LogNormal(log median, spread²), β | α ~ Gamma(1 + κα, κm): return shape α and rate β."""
+    dims = ("outcome", f"feature{name}")
+    shape = pm.LogNormal(f"shape{name}", np.log(_plain(median)), _plain(spread), dims=dims)
+    a = 1 + kappa * shape
+    return shape, pm.Gamma(f"rate{name}", a, kappa * m, default_transform=_PerShape(log), dims=dims)
+
+
+def negative_binomials(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tuple[Any, Any]:
+    """r ~ LogNormal(log median, spread²), θ | r ~ Beta(1 + κr, 1 + κm): return r and θ.
+
+    The mean is r(1 − θ)/θ.
+    """
+    dims = ("outcome", f"feature{name}")
+    r = pm.LogNormal(f"dispersion{name}", np.log(_plain(median)), _plain(spread), dims=dims)
+    a = 1 + kappa * r
+    return r, pm.Beta(f"theta{name}", a, 1 + kappa * m, default_transform=_PerShape(logodds), dims=dims)
+
+
+class _PerShape(Transform):  # type: ignore[misc]
+    """Coordinates for NUTS: z = √a log θ/a, or with the logit, a = 1 + κs: its prior hardly depends on the shape s."""
+
+    name = "standardized"
+    ndim_supp = 0
+
+    def __init__(self, transform: Transform) -> None:
+        self._transform = transform
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the coordinate."""
+        return pt.sqrt(inputs[2]) * (self._transform.forward(value) - pt.log(inputs[2]))
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return θ."""
+        return self._transform.backward(value / pt.sqrt(inputs[2]) + pt.log(inputs[2]))
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log derivative of θ."""
+        own = value / pt.sqrt(inputs[2]) + pt.log(inputs[2])
+        return self._transform.log_jac_det(own) - pt.log(inputs[2]) / 2
 
 
 def regression(
@@ -359,6 +567,45 @@ def number(
         return beta[:, 0] + sum(beta[:, 1 + i] * values[seen] for i, values in enumerate(centered)), sigma2**0.5
 
     return _observed(column, pm.Normal, parameters, X, seen, row, given or {}, of_all, moments)
+
+
+def gaussian_discriminant_analysis(X: pd.DataFrame, y: Any, *, alpha: float = 1.0) -> pm.Model:
+    """Discriminant analysis with one covariance, whose degrees of freedom ν are learned.
+
+    ::
+
+        π ~ Dirichlet(α),  log(ν − d − 1) ~ Normal(log d, 1),  Σ ~ InvWishart(ν, (ν − d − 1) diag(s²))
+        μ_k | Σ ~ Normal(x̄, Σ),  y ~ Categorical(π),  x ~ Normal(μ_y, Σ)
+
+    with s² the variances within the classes, beside which those of the pooled rows count for two rows.
+
+    Parameters
+    ----------
+    X : DataFrame
+        Numbers.
+    y : array of shape (row,)
+        Labels.
+    alpha : float
+        Concentration.
+
+    Returns
+    -------
+    pymc.Model
+        Free variables ``pi`` (outcome), ``c`` = ν − d − 1, ``squares`` (feature) and ``above`` (pair) of Bartlett's
+        factor, and ``mu`` (outcome, feature); ``nu`` and ``Sigma`` follow.
+    """
+    d, groups = X.shape[1], X.groupby(np.asarray(y))
+    within = sum((own.var(ddof=0) * len(own) for _, own in groups), start=2 * X.var(ddof=0))
+    scale = (within / (len(X) - len(groups) + 2)).to_numpy()
+    model, row = labels(y, alpha)
+    with model:
+        model.add_coords({"feature": list(X.columns), "other_feature": list(X.columns)})
+        c = pm.LogNormal("c", np.log(d), 1.0)
+        nu = pm.Deterministic("nu", c + d + 1)
+        chol = covariance(nu, c, np.diag(np.sqrt(scale)))
+        mu = pm.MvNormal("mu", X.mean().to_numpy(), chol=chol, dims=("outcome", "feature"))
+        multivariate_normals(mu, chol, X.to_numpy(dtype=float), row)
+    return model
 
 
 def bartlett(nu: Any, c: Any, size: int, dims: tuple[str, ...] = (), name: str = "") -> tuple[Any, Any]:
@@ -434,269 +681,6 @@ def multivariate_normals(mu: Any, chol: Any, X: Array, row: Any, name: str = "")
         options = {key: value[row[rows]] if of_class else value for key, value in options.items()}
         observed = pm.Data(f"X{of}", X[np.ix_(rows, seen)], dims=dims)
         pm.MvNormal(f"x{of}", mu[row[rows]][:, seen], **options, observed=observed, dims=dims)
-
-
-def lkj(eta: float, sd_scale: Array, outcomes: Sequence[str] | None = None, name: str = "") -> Any:
-    """Σ = diag(τ) C diag(τ), C ~ LKJ(η), τ ~ HalfNormal(s): return the Cholesky factor of Σ, or one of each class."""
-    size = len(sd_scale)
-
-    def factor(of: str) -> Any:
-        """Return the factor of one covariance, whose variable ends in `of`."""
-        sd = pm.HalfNormal.dist(sd_scale)
-        packed = pm.LKJCholeskyCov(f"chol{of}", eta=eta, n=size, sd_dist=sd, compute_corr=False)
-        return pm.math.expand_packed_triangular(size, packed)
-
-    if outcomes is None:
-        return factor(name)
-    return pt.stack([factor(f"_{in_names(outcome)}{name}") for outcome in outcomes])
-
-
-def gaussian_nb(
-    X: pd.DataFrame, y: Any, *, m: Any = None, kappa: float = 1.0, a: float = 1.5, b: Any = None, alpha: float = 1.0
-) -> pm.Model:
-    """Gaussian naive Bayes, with a variance for each class and column.
-
-    ::
-
-        π ~ Dirichlet(α),  σ²_kj ~ InvGamma(a, b_j),  μ_kj | σ²_kj ~ Normal(m_j, σ²_kj/κ)
-        y ~ Categorical(π),  x_j ~ Normal(μ_yj, σ²_yj)
-
-    Parameters
-    ----------
-    X : DataFrame
-        Numbers; a missing cell is left out.
-    y : array of shape (row,)
-        Labels.
-    m, kappa, a, b, alpha : float or array of shape (feature,)
-        Hyperparameters; None takes the column's mean for m, and for b what makes E[σ²] its variance.
-
-    Returns
-    -------
-    pymc.Model
-        Free variables ``pi`` (outcome), ``sigma2`` and ``mu`` (outcome, feature).
-    """
-    model, row = labels(y, alpha)
-    with model:
-        model.add_coord("feature", list(X.columns))
-        own_m = X.mean().to_numpy() if m is None else m
-        own_b = (a - 1) * X.var(ddof=0).to_numpy() if b is None else b
-        mu, sigma = normals(own_m, kappa, a, own_b, ("outcome", "feature"))
-        cells(pm.Normal, X.to_numpy(dtype=float), row, mu, sigma)
-    return model
-
-
-def categorical_nb(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
-    """Naive Bayes of categories: π ~ Dirichlet(α), θ_kj ~ Dirichlet(concentration), x_j ~ Categorical(θ_yj).
-
-    Parameters
-    ----------
-    X : DataFrame
-        Categories; a missing cell is left out.
-    y : array of shape (row,)
-        Labels.
-    concentration, alpha : float
-        Hyperparameters.
-
-    Returns
-    -------
-    pymc.Model
-        Free variables ``pi`` (outcome), and ``theta_<column>`` (outcome, <column>_level) of each column.
-    """
-    return bayes_net(X, y, (), concentration=concentration, alpha=alpha)
-
-
-def bayes_net(
-    X: pd.DataFrame,
-    y: Any,
-    edges: Sequence[tuple[str, str]],
-    *,
-    concentration: float = 2.0,
-    alpha: float = 1.0,
-) -> pm.Model:
-    """A belief network in which every column depends on the class, and on the columns that `edges` point from.
-
-    Parameters
-    ----------
-    X : DataFrame
-        Categories, each after those on which it depends; no column may depend on a missing cell.
-    y : array of shape (row,)
-        Labels.
-    edges : sequence of (str, str)
-        Pairs of parent and child.
-    concentration, alpha : float
-        Of the Dirichlet priors of θ and π.
-
-    Returns
-    -------
-    pymc.Model
-        Free variables ``pi`` (outcome), and ``theta_<column>`` (outcome, <parent>_level, …, <column>_level).
-    """
-    model, row = labels(y, alpha)
-    found: dict[str, Any] = {}
-    levels: dict[str, Any] = {}
-    with model:
-        for column in [str(name) for name in X.columns]:
-            own, levels[column] = pd.factorize(X[column], sort=True)
-            given = [parent for parent, child in edges if child == column]
-            shape = (len(model.coords["outcome"]), *(len(levels[one]) for one in (*given, column)))
-            theta = category(column, levels[column], np.full(shape, concentration), given)
-            found[column] = codes(column, theta, own, row, {parent: found[parent] for parent in given})
-    return model
-
-
-def naive_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
-    """Naive Bayes of a table of numbers, which are Gaussian, and of other columns, which are categories.
-
-    It is ``NaiveBayes(families="gaussian", alpha=2)``: the default classifier chooses the family of each number by its
-    evidence, and learns the concentration of columns of ten levels or more.
-
-    Parameters
-    ----------
-    X : DataFrame
-        Numbers and categories; a missing cell is left out.
-    y : array of shape (row,)
-        Labels.
-    concentration, alpha : float
-        Of the Dirichlet priors of θ and π.
-
-    Returns
-    -------
-    pymc.Model
-        Free variables of `gaussian_nb` and `categorical_nb`.
-    """
-    numbers, others = X.select_dtypes("number"), X.select_dtypes(exclude="number")
-    model = categorical_nb(others, y, concentration=concentration, alpha=alpha)
-    if numbers.empty:
-        return model
-    with model:
-        model.add_coord("feature", list(numbers.columns))
-        b = 0.5 * numbers.var(ddof=0).to_numpy()
-        mu, sigma = normals(numbers.mean().to_numpy(), 1.0, 1.5, b, ("outcome", "feature"))
-        cells(pm.Normal, numbers.to_numpy(dtype=float), model["y"], mu, sigma)
-    return model
-
-
-def joint_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
-    """The unrestricted Bayes classifier: one table of all combinations of levels for each class.
-
-    Parameters
-    ----------
-    X : DataFrame
-        Categories without missing cells.
-    y : array of shape (row,)
-        Labels.
-    concentration, alpha : float
-        Of the Dirichlet priors of θ and π.
-
-    Returns
-    -------
-    pymc.Model
-        Free variables ``pi`` (outcome) and ``theta`` (outcome, cell).
-    """
-    coded = [pd.factorize(X[column], sort=True) for column in X]
-    sizes = [len(levels) for _, levels in coded]
-    model, row = labels(y, alpha)
-    with model:
-        names = [
-            ", ".join(f"{c}={v}" for c, v in zip(X, values, strict=True)) for values in product(*(n for _, n in coded))
-        ]
-        model.add_coord("cell", names)
-        theta = pm.Dirichlet("theta", np.full(len(names), concentration), dims=("outcome", "cell"))
-        joint(theta, np.ravel_multi_index([own for own, _ in coded], sizes), row)
-    return model
-
-
-def joint(theta: Any, X: Integers, row: Any, name: str = "") -> Any:
-    """x ~ Categorical(θ of the row's class): the combination of levels of each row."""
-    observed = pm.Data(f"joint{name}_data", X, dims="row")
-    return pm.Categorical(f"joint{name}", theta[row], observed=observed, dims="row")
-
-
-def bernoulli_nb(X: pd.DataFrame, y: Any, *, a: float = 1.0, b: float = 1.0, alpha: float = 1.0) -> pm.Model:
-    """Naive Bayes of events: π ~ Dirichlet(α), θ_kj ~ Beta(a, b), x_j ~ Bernoulli(θ_yj).
-
-    Parameters
-    ----------
-    X : DataFrame
-        Whether each event is there; a missing cell is left out.
-    y : array of shape (row,)
-        Labels.
-    a, b, alpha : float
-        Hyperparameters.
-
-    Returns
-    -------
-    pymc.Model
-        Free variables ``pi`` (outcome) and ``theta`` (outcome, feature).
-    """
-    model, row = labels(y, alpha)
-    with model:
-        model.add_coord("feature", list(X.columns))
-        cells(pm.Bernoulli, X.to_numpy(dtype=float), row, events(a, b))
-    return model
-
-
-def multinomial_nb(X: pd.DataFrame, y: Any, *, concentration: float = 1.0, alpha: float = 1.0) -> pm.Model:
-    """Naive Bayes of word counts: π ~ Dirichlet(α), θ_k ~ Dirichlet(concentration), x ~ Multinomial(n, θ_y).
-
-    Parameters
-    ----------
-    X : DataFrame
-        How often each word occurs in each document.
-    y : array of shape (row,)
-        Labels.
-    concentration, alpha : float
-        Hyperparameters.
-
-    Returns
-    -------
-    pymc.Model
-        Free variables ``pi`` (outcome) and ``theta`` (outcome, word).
-    """
-    model, row = labels(y, alpha)
-    with model:
-        model.add_coord("word", list(X.columns))
-        documents(words(np.full(X.shape[1], concentration)), X.to_numpy(), row)
-    return model
-
-
-def gaussian_discriminant_analysis(X: pd.DataFrame, y: Any, *, alpha: float = 1.0) -> pm.Model:
-    """Discriminant analysis with one covariance, whose degrees of freedom ν are learned.
-
-    ::
-
-        π ~ Dirichlet(α),  log(ν − d − 1) ~ Normal(log d, 1),  Σ ~ InvWishart(ν, (ν − d − 1) diag(s²))
-        μ_k | Σ ~ Normal(x̄, Σ),  y ~ Categorical(π),  x ~ Normal(μ_y, Σ)
-
-    with s² the variances within the classes, beside which those of the pooled rows count for two rows.
-
-    Parameters
-    ----------
-    X : DataFrame
-        Numbers.
-    y : array of shape (row,)
-        Labels.
-    alpha : float
-        Concentration.
-
-    Returns
-    -------
-    pymc.Model
-        Free variables ``pi`` (outcome), ``c`` = ν − d − 1, ``squares`` (feature) and ``above`` (pair) of Bartlett's
-        factor, and ``mu`` (outcome, feature); ``nu`` and ``Sigma`` follow.
-    """
-    d, groups = X.shape[1], X.groupby(np.asarray(y))
-    within = sum((own.var(ddof=0) * len(own) for _, own in groups), start=2 * X.var(ddof=0))
-    scale = (within / (len(X) - len(groups) + 2)).to_numpy()
-    model, row = labels(y, alpha)
-    with model:
-        model.add_coords({"feature": list(X.columns), "other_feature": list(X.columns)})
-        c = pm.LogNormal("c", np.log(d), 1.0)
-        nu = pm.Deterministic("nu", c + d + 1)
-        chol = covariance(nu, c, np.diag(np.sqrt(scale)))
-        mu = pm.MvNormal("mu", X.mean().to_numpy(), chol=chol, dims=("outcome", "feature"))
-        multivariate_normals(mu, chol, X.to_numpy(dtype=float), row)
-    return model
 
 
 class Columns(NamedTuple):

@@ -19,7 +19,7 @@ from bayesclf.arrays import Array, Parameters
 from bayesclf.constraints import Choice, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.families import Categorical, MultivariateGaussian
+from bayesclf.families import Categorical
 from bayesclf.families.selected import plain
 from bayesclf.families.terms import LinearDesign
 from bayesclf.models.generative import Block, GenerativeModel
@@ -124,7 +124,7 @@ def covariance(self: Any) -> Array:
     """Return the covariance of jointly Gaussian columns, NaN where a column is not used."""
     means = self.means_  # says what is wrong where there is no covariance
     used = np.flatnonzero(~np.isnan(means[0]))
-    (block,) = (b for b in self.model_.blocks if isinstance(b.family, MultivariateGaussian))
+    (block,) = (b for b in self.model_.blocks if "Sigma" in b.family.dims())
     values = block.own(self._point_parameters("covariance_"))["Sigma"][0]
     out = np.full((*values.shape[:-2], means.shape[1], means.shape[1]), np.nan)
     out[..., used[:, None], used] = values

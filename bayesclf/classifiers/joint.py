@@ -299,10 +299,8 @@ class BayesNetClassifier(GenerativeClassifier):
 
 def _posterior(block: Block) -> EveryTree | None:
     """Return the posterior over trees of a block that has one."""
-    statistics: Any = block.statistics
-    if isinstance(block.family, EveryTreeOfCells):
-        return block.family.posterior(statistics).trees
-    return block.family.posterior(statistics) if isinstance(block.family, EveryTree) else None
+    family: Any = block.family
+    return family.posterior(block.statistics).trees if hasattr(family, "trees") else None
 
 
 def _grid(rows: object) -> float | tuple[float, ...]:

@@ -20,7 +20,6 @@ from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
-from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.models import Model
 from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.identifiability import separating_columns
@@ -384,7 +383,7 @@ def collinear_columns(context: Context) -> Answer:
 def _collinear_covariances(model: Model) -> list[str]:
     """Return the columns without a covariance of their own in the complete rows of a class, or of all."""
     names: list[str] = []
-    blocks = [block for block in model.blocks if isinstance(block.family, MultivariateGaussian)]
+    blocks = [block for block in model.blocks if "Sigma" in block.family.dims()]
     if not blocks:
         raise NotApplicable("this model has neither weights nor covariances of its columns")
     for block in blocks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date as day
 from functools import cached_property
@@ -27,13 +27,12 @@ from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.cross_validation import (
     Answers,
     Evaluation,
-    Finished,
     Folds,
     Question,
     Split,
+    Study,
     checked_rules,
     class_order,
-    finish,
     folds_of,
     group_codes,
     labeled_table,
@@ -392,26 +391,18 @@ def compare(
     several = repeats is None and isinstance(cv, int | np.integer)
     most = most_repeats(len(codes)) if several else 1 if repeats is None else repeats
     folds = folds_of(cv, most, frame, labels, codes, seed, units)
-    table, question = (frame, codes, classes), Question(asked, costs)
+    folds = replace(folds, remarks=(*remarks, *folds.remarks))
+    study = Study(models, (frame, codes, classes), Question(asked, costs), seed, n_jobs, progress)
     start = time.perf_counter()
-    end = start + (float("inf") if max_seconds is None else max_seconds)
-    finished: Finished = {}
-    how = question, seed, n_jobs, progress
-    comparison = None
-    for times in range(1, folds.repeats + 1) if several else [folds.repeats]:
-        own = replace(folds, splits=folds.splits[: times * folds.cv], repeats=times) if several else folds
-        late = not finish(finished, models, table, own.splits, *how, late=lambda: time.perf_counter() > end)
-        if comparison is None or not late:
-            comparison, used = _comparison(models, table, own, finished, question, seed, remarks, max_seconds), own
-        if late or times == folds.repeats or time.perf_counter() > end or (times == 1 and comparison.settled):
-            break
-    assert comparison is not None
+    end = start + (np.inf if max_seconds is None else max_seconds)
+    least = 1 if several else folds.repeats
+    comparison = _settled(study, folds, least, lambda: time.perf_counter() > end, max_seconds)
     if boosting and comparison.leaders and not comparison.left_out and isinstance(peers.rows(frame), pd.DataFrame):
-        models = {**models, peers.BOOSTING: peers.boosting(frame)}
+        study = replace(study, models={**models, peers.BOOSTING: peers.boosting(frame)})
         now = time.perf_counter()
         limit = min(end, now + max(now - start, BOOSTING_SECONDS))
-        finish(finished, models, table, used.splits, *how, late=lambda: time.perf_counter() > limit)
-        comparison = _comparison(models, table, used, finished, question, seed, remarks, max_seconds)
+        study.finish(comparison.splits, lambda: time.perf_counter() > limit)
+        comparison = _comparison(study, folds.first(comparison.repeats), max_seconds)
     return replace(
         comparison,
         target=str(getattr(y, "name", None) or ""),
@@ -422,22 +413,28 @@ def compare(
     )
 
 
-def _comparison(
-    models: Mapping[str, Any],
-    table: tuple[pd.DataFrame, Integers, NDArray[Any]],
-    folds: Folds,
-    finished: Finished,
-    question: Question,
-    seed: int,
-    remarks: Sequence[str],
-    max_seconds: float | None,
-) -> Comparison:
-    """Return the comparison of the units that are finished; a model that lacks one is left out."""
+def _settled(study: Study, folds: Folds, least: int, late: Callable[[], bool], max_seconds: float | None) -> Comparison:
+    """Return the comparison by the first repeats, `least` of them, or by more if the first alone does not settle it."""
+    comparison = None
+    for repeats in range(least, folds.repeats + 1):
+        own = folds.first(repeats)
+        whole = study.finish(own.splits, late)
+        if comparison is None or whole:
+            comparison = _comparison(study, own, max_seconds)
+        if not whole or late() or (repeats == 1 < folds.repeats and comparison.settled):
+            break
+    assert comparison is not None
+    return comparison
+
+
+def _comparison(study: Study, folds: Folds, max_seconds: float | None) -> Comparison:
+    """Return the comparison of the fits that are finished; a model that lacks one is left out."""
+    models, finished = study.models, study.finished
     answers: dict[Key, Answers] = {}
     notes, seconds, left_out = {}, {}, []
     runs = cross_validation.runs(folds.splits)
     for name in models:
-        own = peers.rules_of(models[name], question.rules)
+        own = peers.rules_of(models[name], study.question.rules)
         if any((name, index) not in finished for index in (*range(len(folds.splits)), -1)):
             left_out.append(name)
             reason = LONGER if name == peers.BOOSTING else _over(max_seconds)
@@ -446,9 +443,8 @@ def _comparison(
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
         for rule in own:
             answers[name, rule] = cross_validation.pooled([part.scores[rule] for part in parts], folds.splits, runs)
-        sentences = cross_validation.gathered(
-            [*remarks, *folds.remarks, *finished[name, -1][1]], [part.notes for part in parts]
-        )
+        said = [*folds.remarks, *finished[name, -1][1]]
+        sentences = cross_validation.gathered(said, [part.notes for part in parts])
         own_prior = (OWN_PRIOR,) * is_given(models[name])
         notes[name] = (*own_prior, *sentences, *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
@@ -456,14 +452,14 @@ def _comparison(
     return Comparison(
         answers,
         {name: fit for name, fit in fitted.items() if isinstance(fit, BayesClassifier)},
-        *table,
+        *study.table,
         folds.splits,
         folds.cv,
         folds.repeats,
-        seed,
+        study.seed,
         seconds,
         notes,
-        question.costs,
+        study.question.costs,
         peers={name: fit for name, fit in fitted.items() if fit is not None and not isinstance(fit, BayesClassifier)},
         splitter=folds.splitter,
         left_out=tuple(left_out),

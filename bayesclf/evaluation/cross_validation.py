@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -114,6 +114,12 @@ class Folds:
     repeats: int
     remarks: tuple[str, ...] = ()
     splitter: str = ""
+
+    def first(self, repeats: int) -> Folds:
+        """Return the folds of the first repeats."""
+        if repeats == self.repeats:
+            return self
+        return replace(self, splits=self.splits[: repeats * self.cv], repeats=repeats)
 
 
 def as_table(X: Any) -> pd.DataFrame:
@@ -312,42 +318,65 @@ def repeats_of(splits: Sequence[Split]) -> int:
     return 1 + len(others) if all(np.array_equal(first, other) for other in others) else 1
 
 
-type Finished = dict[tuple[str, int], Any]
-"""Evaluations by model and number of the split; the number −1 has the fit on all rows."""
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Classifiers that are fitted to parts of a table, what each fit is evaluated for, and the fits that are finished.
 
-
-def finish(
-    finished: Finished,
-    models: Mapping[str, Any],
-    table: tuple[Any, Integers, Any],
-    splits: Sequence[Split],
-    question: Question,
-    seed: int,
-    n_jobs: int,
-    progress: Progress,
-    late: Callable[[], bool] | None = None,
-    whole: bool = True,
-) -> bool:
-    """Make the fits that are not finished, until it is late, and return whether all are finished.
-
-    Fits are counted on from those before, so that the progress of further repeats does not begin anew. `whole`: whether
-    a fit on all rows is wanted, too.
+    Attributes
+    ----------
+    models
+        Unfitted classifiers by name. The seed of a fit depends on the place of its classifier among them.
+    table
+        Rows (row, feature), label codes (row) and labels (outcome).
+    question, seed, n_jobs, progress
+        As of `compare`.
+    finished
+        Evaluations by model and number of the split; the number −1 has the fit on all rows.
     """
-    order, numbers = {name: place for place, name in enumerate(models)}, [*range(len(splits)), *([-1] if whole else [])]
-    units = [(name, number) for name in models for number in numbers if (name, number) not in finished]
-    tasks = (
-        (models[name], table, splits[number] if number >= 0 else None, question, unit_seed(seed, order[name], number))
-        for name, number in units
-    )
-    before, total = len(finished), len(finished) + len(units)
-    made = workers.each(unit, tasks, workers.processes(n_jobs, len(units)))
-    with shown(units[0][0], total, progress) as tell, closing(made) as results:
-        for done, (own, result) in enumerate(zip(units, results, strict=True), 1):
-            finished[own] = result
-            tell(units[min(done, len(units) - 1)][0], before + done, total)  # the model that runs now
-            if late is not None and late():
-                break
-    return len(finished) == total
+
+    models: dict[str, Any]
+    table: tuple[pd.DataFrame, Integers, NDArray[Any]]
+    question: Question
+    seed: int
+    n_jobs: int = 1
+    progress: Progress = None
+    finished: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    def finish(self, splits: Sequence[Split], late: Callable[[], bool] = bool, whole: bool = True) -> bool:
+        """Make the fits that are not finished, until it is late, and return whether all are finished.
+
+        Fits are counted on from those before, so that the progress of further repeats does not begin anew.
+
+        Parameters
+        ----------
+        splits
+            Training and test rows.
+        late
+            Is asked after each fit; never by default.
+        whole
+            Whether a fit on all rows is wanted, too.
+        """
+        order, numbers = list(self.models), [*range(len(splits)), *([-1] if whole else [])]
+        units = [(name, number) for name in order for number in numbers if (name, number) not in self.finished]
+        tasks = (
+            (
+                self.models[name],
+                self.table,
+                splits[number] if number >= 0 else None,
+                self.question,
+                unit_seed(self.seed, order.index(name), number),
+            )
+            for name, number in units
+        )
+        before, total = len(self.finished), len(self.finished) + len(units)
+        made = workers.each(unit, tasks, workers.processes(self.n_jobs, len(units)))
+        with shown(units[0][0], total, self.progress) as tell, closing(made) as results:
+            for done, (own, result) in enumerate(zip(units, results, strict=True), 1):
+                self.finished[own] = result
+                tell(units[min(done, len(units) - 1)][0], before + done, total)  # the model that runs now
+                if late():
+                    break
+        return len(self.finished) == total
 
 
 def unit_seed(seed: int, model: int, index: int) -> int:

@@ -17,7 +17,7 @@ from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, peers, scores
-from bayesclf.evaluation.cross_validation import Question, Split, checked_rules, folds_of, labeled_table
+from bayesclf.evaluation.cross_validation import Question, Split, Study, checked_rules, folds_of, labeled_table
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress
 from bayesclf.wording import joined, pair
@@ -174,17 +174,15 @@ def learning_curve(
     folds = folds_of(cv, repeats, frame, classes[codes], codes, seed)
     counts = _counts(sizes, min(len(train) for train, _ in folds.splits))
     splits = tuple(_nested(folds.splits, counts, codes, seed))
-    question = Question(asked, None)
-    parts: cross_validation.Finished = {}
-    table = frame, codes, classes
-    cross_validation.finish(parts, models, table, splits, question, seed, n_jobs, progress, whole=False)
+    study = Study(models, (frame, codes, classes), Question(asked, None), seed, n_jobs, progress)
+    study.finish(splits, whole=False)
     lines, notes = [], {}
     for name, model in models.items():
-        said = [parts[name, index].notes for index in range(len(splits))]
+        said = [study.finished[name, index].notes for index in range(len(splits))]
         notes[name] = tuple(cross_validation.gathered([*remarks, *folds.remarks], said))
-        for rule in peers.rules_of(model, question.rules):
+        for rule in peers.rules_of(model, asked):
             for place, m in enumerate(counts):
-                found = [parts[name, index].scores[rule] for index in range(place, len(splits), len(counts))]
+                found = [study.finished[name, index].scores[rule] for index in range(place, len(splits), len(counts))]
                 lines.append({"model": name, "rule": rule, "m": m} | _line(found, folds.splits))
     return LearningCurve(pd.DataFrame(lines), seed, notes)
 

@@ -291,15 +291,16 @@ def _counted_in_steps(
     np.floor(floors, out=floors)
     floors -= first
     place = floors.astype(np.intp)
-    place += steps * y
-    counts = np.bincount(place, weight, labels * steps).reshape(labels, steps)
-    used = (counts > 0).any(axis=0)
+    used = np.zeros(steps, dtype=bool)
+    used[place] = True
     if np.count_nonzero(used) <= most:
         return None
+    joined = 0
     while np.count_nonzero(used) > most:
-        power, first, counts = power + 1, first / 2, counts[:, ::2] + counts[:, 1::2]
-        used = used[::2] | used[1::2]
-    return np.ldexp(first + np.flatnonzero(used), power), counts[:, used].astype(float)
+        joined, used = joined + 1, used[::2] | used[1::2]
+    kept, group = np.flatnonzero(used), np.cumsum(used) - 1
+    flat = np.bincount(group[place >> joined] + len(kept) * y, weight, labels * len(kept))
+    return np.ldexp(first / 2**joined + kept, power + joined), flat.reshape(labels, len(kept)).astype(float)
 
 
 def _most(labels: int) -> int:

@@ -127,11 +127,8 @@ def cells_of(X: Integers, sizes: tuple[int, ...]) -> Integers:
 
 def drawn_codes(theta: Array, sizes: tuple[int, ...], y: Integers, rng: np.random.Generator) -> Integers:
     """Draw the code of a cell in each simplex, (row, simplex), from θ (outcome, cell) of the class of each row."""
-    codes = np.empty((len(y), len(sizes)), dtype=np.intp)
-    for j, own in enumerate(np.split(theta, np.cumsum(sizes)[:-1], axis=1)):
-        below = np.cumsum(own[:, :-1], axis=1)
-        codes[:, j] = (rng.random((len(y), 1)) >= below[y]).sum(axis=1)
-    return codes
+    of_features = np.split(theta, np.cumsum(sizes)[:-1], axis=1)
+    return np.column_stack([np.empty((len(y), 0), dtype=np.intp), *(chosen(own[y], rng) for own in of_features)])
 
 
 def chosen(weights: Array, rng: np.random.Generator) -> Integers:

@@ -40,6 +40,12 @@ type State = tuple[Any, ...]
 SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
 
+CACHED_CELLS = 2**15
+"""Cells that several passes go over."""
+
+LARGEST_LOG = 700.0
+"""Logarithm of what a number may reach: a little below the largest one."""
+
 
 @dataclass(frozen=True, repr=False)
 class Gaussian(Family[Moments]):
@@ -436,13 +442,6 @@ def _of_cells(z: Array) -> tuple[Array, Array, float]:
     """Return the moments of each cell: whether it is observed, its number, and no scatter."""
     missing = np.isnan(z)
     return (~missing).astype(float), np.where(missing, 0.0, z), 0.0
-
-
-CACHED_CELLS = 2**15
-"""Cells that several passes go over."""
-
-LARGEST_LOG = 700.0
-"""Logarithm of what a number may reach: a little below the largest one."""
 
 
 def _few_rows(X: Array) -> Iterator[tuple[slice, Array, NDArray[np.bool_] | None]]:

@@ -94,10 +94,8 @@ class Network:
         for own in reversed(self.regressions):
             if out[own.of]:
                 out[list(own.parents)] = True
-        category = np.flatnonzero(are_categories(self.axes))
-        for factor in reversed(self.layout.factors):
-            if out[category[list(factor.of)]].any():
-                out[category[list(factor.scope)]] = True
+        category = are_categories(self.axes)
+        out[category] = self.layout.needed(out[category])
         return out
 
     def couples(self, seen: Booleans) -> bool:

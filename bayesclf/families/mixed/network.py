@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import product
 from math import prod
 from typing import Any, ClassVar, Self, override
 
@@ -40,95 +40,11 @@ from bayesclf.wording import in_names
 type OfNumbers = Callable[[tuple[Regression, ...], Array, tuple[int, ...]], Array]
 """The log density of numbers: of their regressions, rows without missing categories, and the missing numbers."""
 
-
-type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]
-
-DIGITS = 9
-"""Decimals, in nats, to which gains are rounded: sums differ in the last bits."""
-
 ALL = "all"
 """One table of all categories, and each number on all of them and on the numbers before it."""
 
 LARGEST_PARAMETERS = 2**15
 """Terms (outcome × term) of one hypothesis above which the regressions are refused."""
-
-
-def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...]:
-    """Return the edges of the forest of greatest evidence: each column has at most one parent.
-
-    The gain of an edge is the log evidence of the child given class and parent, less that given the class alone. It
-    takes the rows in which both columns are observed. An edge whose gain is not positive is left out. No category has a
-    number as a parent, so that the edges have directions. The forest of largest total gain is a maximum spanning
-    arborescence, found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the
-    parameters would not be conjugate.
-
-    `evidence`: The log evidence of two columns with the edges given.
-
-    See Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4; Edmonds (1967),
-    *Optimum branchings*, Journal of Research of the National Bureau of Standards 71B.
-    """
-    features = statistics.axes.features
-    parents = arborescence(gains(statistics, evidence))
-    return tuple((features[parent], features[child]) for child, parent in enumerate(parents) if parent is not None)
-
-
-def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
-    """Return the gain of each edge, (parent, child), −∞ where there can be none."""
-    names, category = statistics.axes.features, are_categories(statistics.axes)
-    complete = statistics.seen.all(axis=0)
-    out = np.full((len(names), len(names)), -np.inf)
-    for i, j in combinations(range(len(names)), 2):
-        both = statistics.of_pair(i, j)
-        if both.cells().constant().any():  # in the rows that have both cells
-            continue
-        apart = evidence(both, ())
-        for parent, child in ((i, j), (j, i)):
-            if complete[parent] and (category[parent] or not category[child]):
-                out[parent, child] = np.round(evidence(both, ((names[parent], names[child]),)) - apart, DIGITS)
-    return out
-
-
-def arborescence(weight: Array) -> list[int | None]:
-    """Return the parent of each node, None for a root, of the forest of largest total weight; ties to the first.
-
-    `weight`: Of the edge from parent to child, (parent, child); edges of weight 0 or less are not used.
-
-    Examples
-    --------
-    >>> arborescence(np.array([[0.0, 3.0, 1.0], [4.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
-    [1, None, 1]
-    """
-    # A root above all nodes, at weight 0, makes the forest a tree.
-    whole = np.pad(np.asarray(weight, dtype=float), ((1, 0), (1, 0)))
-    np.fill_diagonal(whole, -np.inf)
-    return [parent - 1 if parent else None for parent in _maximum(whole)[1:].tolist()]
-
-
-def _maximum(weight: Array) -> Integers:
-    """Return the parent of each node in the spanning arborescence of largest weight from node 0, its own parent."""
-    parent = weight.argmax(axis=0)
-    parent[0] = 0
-    # After as many steps as there are nodes, a path is in a cycle, if only that of the root.
-    at = np.arange(len(parent))
-    for _ in parent:
-        at = parent[at]
-    if not at.any():
-        return parent
-    cycle = [int(at.max())]
-    while (following := int(parent[cycle[-1]])) != cycle[0]:
-        cycle.append(following)
-    # The cycle is contracted to its first node, and the others hang on the root meanwhile.
-    head, others = min(cycle), sorted(set(cycle) - {min(cycle)})
-    into, out_of = weight[:, cycle] - weight[parent[cycle], cycle], weight[cycle]
-    smaller = weight.copy()
-    smaller[:, head], smaller[head] = into.max(axis=1), out_of.max(axis=0)
-    smaller[others], smaller[:, others], smaller[head, head] = -np.inf, -np.inf, -np.inf
-    smaller[0, others] = 0.0
-    found = _maximum(smaller)
-    out = np.where(found == head, np.array(cycle)[out_of.argmax(axis=0)], found)
-    out[cycle] = parent[cycle]
-    out[cycle[into[found[head]].argmax()]] = found[head]
-    return out
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,7 +78,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         Those of the tables, as in `BayesianNetwork`.
     edges : str or tuple of pair of str
         ``"all"``: one table of all categories, and each number on all categories and the numbers before it.
-        ``"tan"``: the tree of greatest evidence, `best_tree`. Or pairs of column names, (parent, child); a
+        ``"tan"``: the tree of greatest evidence, `structure.best_tree`. Or pairs of column names, (parent, child); a
         number has no edge to a category.
     class_free : tuple of str
         Columns that do not depend on the class given their parents. Only for edges that are given.
@@ -184,7 +100,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     alpha: float | Array = 2.0
     basis: str = "simplex"
-    edges: str | tuple[structure.Edge, ...] = ALL
+    edges: str | tuple[Edge, ...] = ALL
     class_free: tuple[str, ...] = ()
     kappa: float | None = None
     a: float | None = None
@@ -221,7 +137,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         Refused
             For too many regressions.
         """
-        tree = best_tree(statistics, self._evidence_with) if self.edges == LEARNT else self.edges
+        tree = structure.best_tree(statistics, self._evidence_with) if self.edges == LEARNT else self.edges
         plain = replace(self, edges=tree).of_columns(statistics.axes)
         labels = len(statistics.axes.labels)
         if plain.regressions and labels * plain.regressions[-1].ends[1] > LARGEST_PARAMETERS:
@@ -243,7 +159,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         free = tuple(name for name in self.class_free if name in axes.features)
         return replace(self, edges=edges, class_free=free, axes=axes)
 
-    def _evidence_with(self, statistics: GroupedMoments, edges: tuple[structure.Edge, ...]) -> float:
+    def _evidence_with(self, statistics: GroupedMoments, edges: tuple[Edge, ...]) -> float:
         """Return the log evidence of columns under this prior with other edges."""
         family = replace(self, edges=edges)
         return float(family.resolve_prior(statistics).log_evidence(statistics).sum())

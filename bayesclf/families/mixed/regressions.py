@@ -4,10 +4,6 @@ The parameters of all regressions stand along flat axes: one of regressions, and
 for each parent among the numbers). A `Regression` is the part of these axes that belongs to one number: it has as many
 regressions as its parents among the categories have configurations. Its normal-inverse-gamma distribution is updated by
 moments; estimates are by least squares, where they exist.
-
-Rows of the systems may have very different units. Elimination compares numbers of different columns, so that a column
-that is 1e20 times as large as another takes digits from it. Powers of two, which are exact, therefore bring the
-diagonal near 1 first.
 """
 
 from __future__ import annotations
@@ -37,7 +33,9 @@ from bayesclf.wording import joined
 
 
 def solved(matrix: Array, right: Array) -> Array:
-    """Return x with Ax = right, for matrices A (…, term, other term) and `right` (…, term).
+    """Return x with Ax = right, for positive definite A (…, term, other term) and `right` (…, term).
+
+    Cholesky's factors do not compare columns, so that one of numbers 1e20 times as large takes no digits from others.
 
     Examples
     --------
@@ -45,9 +43,8 @@ def solved(matrix: Array, right: Array) -> Array:
     >>> solved(np.array([[4.0, 2e20], [2e20, 4e40]]), np.array([6.0, 6e20]))
     array([1.e+00, 1.e-20])
     """
-    scale = _scale(matrix)
-    inside = matrix * scale[..., :, None] * scale[..., None, :]
-    return np.asarray(scale * np.linalg.solve(inside, (scale * right)[..., None])[..., 0])
+    root = root_of_inverse(matrix)
+    return np.asarray((root @ (root.mT @ right[..., None]))[..., 0])
 
 
 def root_of_inverse(matrix: Array) -> Array:
@@ -56,13 +53,6 @@ def root_of_inverse(matrix: Array) -> Array:
     Neither the Cholesky decomposition nor elimination of an upper triangular matrix compares columns.
     """
     return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix).swapaxes(-1, -2)))
-
-
-def _scale(matrix: Array) -> Array:
-    """Return powers of two (…, term) that bring the diagonal between ½ and 2; 1 where it is 0."""
-    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
-    _, exponent = np.frexp(np.where(diagonal > 0, diagonal, 1.0))
-    return np.asarray(np.ldexp(1.0, -(exponent // 2)))
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, multigammaln
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.constraints import Number, require
+from bayesclf.constraints import require
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import VARIANCE, Axes, require_each
+from bayesclf.families.base import VARIANCE, Axes, broadcast, require_each
 from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.quadrature import Grid, log_normal_density, zero_of
@@ -73,9 +73,7 @@ class Whitening:
         log_det = 2 * np.log(np.diagonal(factor, axis1=2, axis2=3)).sum(axis=2).T
         inverse, center = np.linalg.inv(factor.mT).mT, np.median(mu, axis=0)
         shift = (np.broadcast_to(inverse, (*mu.shape, mu.shape[2])) @ (mu - center)[..., None])[..., 0]
-        columns = np.swapaxes(inverse, 2, 3)
-        arrays = (np.ascontiguousarray(np.moveaxis(values, 0, -1)) for values in (columns, shift))
-        factor, shift = arrays
+        factor, shift = (np.ascontiguousarray(np.moveaxis(values, 0, -1)) for values in (inverse.mT, shift))
         return cls(factor, log_det, center, shift)
 
     def squares(self, X: Array) -> Array:
@@ -202,13 +200,10 @@ def observed(statistics: GroupedMoments) -> tuple[Array, Array]:
 
 def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
     """Return Ψ (group, feature, other_feature) from one matrix, one per class, or a diagonal."""
-    require(Number(array=True), psi=psi)
     given = np.asarray(psi, dtype=float)
-    try:
-        matrices = given if given.ndim >= 2 else given[..., None] * np.eye(shape[1])
-        matrices = np.array(np.broadcast_to(matrices, shape))
-    except ValueError:
-        raise InputError(f"psi has shape {given.shape}, which does not broadcast to {shape}") from None
+    if given.ndim < 2:
+        given = np.diag(broadcast("psi", given, shape[1:2], "feature"))
+    matrices = broadcast("psi", given, shape)
     if not (np.isfinite(matrices).all() and np.allclose(matrices, matrices.swapaxes(1, 2), rtol=1e-10, atol=0)):
         raise InputError("psi must be finite and symmetric; give the scale matrix of a covariance, or its diagonal")
     try:
@@ -486,13 +481,12 @@ class NormalInverseWishart:
 
 
 @dataclass(frozen=True)
-class Incomplete:
+class IncompleteMoments:
     """Moments of rows with missing cells, by class and pattern: a group has the same of both.
 
     `seen`: Observed cells, (pattern, feature). `pattern`, `label`: Those of a group, (group), in the order of the
-    patterns. `n`, `mean`, `scatter`: Number of rows (group), their mean and scatter, 0 where nothing is observed.
-    `root`: R with RᵀR the scatter, (group, rank, feature), its last rows 0. `rank`: Number of R's rows that are not 0,
-    r (group).
+    patterns. `n`, `mean`: Number of rows (group) and their mean, 0 where nothing is observed. `root`: R with RᵀR their
+    scatter, (group, rank, feature), its last rows 0. `rank`: Number of R's rows that are not 0, r (group).
     """
 
     seen: Booleans
@@ -500,7 +494,6 @@ class Incomplete:
     label: Integers
     n: Array
     mean: Array
-    scatter: Array
     root: Array
     rank: Integers
 
@@ -522,7 +515,7 @@ class Incomplete:
         # The largest eigenvalues come last; more of them than n rows can have are rounding errors.
         kept = np.arange(size)[::-1] < rank[:, None]
         root = np.sqrt(np.where(kept, values, 0.0))[..., None] * vectors.swapaxes(1, 2) * sd[:, None, :]
-        return cls(~absent, pattern, label, n, mean, scatter, root[:, ::-1], rank)
+        return cls(~absent, pattern, label, n, mean, root[:, ::-1], rank)
 
     def __len__(self) -> int:
         return len(self.n)
@@ -540,10 +533,9 @@ class CompletedScatters:
     ε is C = Σ_uu − BΣ_su = LLᵀ. With n such rows, and x̄_s, S_ss of rank r the moments of the observed cells,
 
     - the mean of x_u is μ_u + B(x̄_s − μ_s) + Lz/√n;
-    - S_us is BS_ss + E with E = LZR, where RᵀR = S_ss and R has r rows;
-    - S_uu is BS_ssBᵀ + BEᵀ + EBᵀ + L(ZZᵀ + W)Lᵀ with W ~ Wishart(I, n − 1 − r);
+    - their scatter is QᵀQ where r rows of Q are (R, RBᵀ + ZLᵀ), RᵀR = S_ss, and the others (0, AᵀLᵀ);
 
-    z and Z are standard normal.
+    z and Z are standard normal, and AAᵀ ~ Wishart(I, n − 1 − r).
 
     `prior`: Of μ and Σ. `complete`: Weight (outcome), mean and scatter of complete rows. `incomplete`: Moments of the
     other rows. `center`, `spread`: Mean (outcome, feature) and variance (feature) of the observed cells, near which the
@@ -553,14 +545,14 @@ class CompletedScatters:
     prior: NormalInverseWishart
     chains: int
     complete: tuple[Array, Array, Array]
-    incomplete: Incomplete
+    incomplete: IncompleteMoments
     center: Array
     spread: Array
 
     @classmethod
     def of(cls, prior: NormalInverseWishart, statistics: GroupedMoments, chains: int) -> Self:
         """Return the alternation of rows with these scatters; the prior is in numbers."""
-        return cls(prior, chains, statistics.complete(), Incomplete.of(statistics), *observed(statistics))
+        return cls(prior, chains, statistics.complete(), IncompleteMoments.of(statistics), *observed(statistics))
 
     def start(self, rng: np.random.Generator) -> Parameters:
         """Draw μ and Σ around the moments of the observed cells, with the spread that one row leaves."""
@@ -608,7 +600,7 @@ class CompletedScatters:
         return total, self.center + shift, second - first[..., :, None] * shift[..., None, :]
 
 
-def _drawn(rows: Incomplete, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+def _drawn(rows: IncompleteMoments, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     """Draw means (chain, group, feature) and scatters (chain, group, feature, other_feature) of completed rows."""
     B, L = _regressions(rows, Sigma)
     seen, own = rows.seen[rows.pattern], mu[:, rows.label]
@@ -619,19 +611,15 @@ def _drawn(rows: Incomplete, mu: Array, Sigma: Array, rng: np.random.Generator) 
     scatter = np.zeros_like(L)
     several = np.flatnonzero(rows.n > 1)
     if several.size:
-        L, full = L[:, several], (B[:, several] + np.eye(mu.shape[2]) * seen[several, None]).swapaxes(-1, -2)
-        Z = rng.standard_normal(L.shape)
-        rank = rows.rank[several]
-        cross = L @ Z @ rows.root[several] @ full
-        Z = np.where(np.arange(Z.shape[3]) < rank[:, None, None], Z, 0.0)
+        L, full, rank = L[:, several], B[:, several] + np.eye(mu.shape[2]) * seen[several, None], rows.rank[several]
+        Z = np.where(np.arange(L.shape[3]) < rank[:, None, None], rng.standard_normal(L.shape), 0.0)
         W = _wishart_factors(rows.n[several] - 1 - rank, L.shape, rng)
-        residual = L @ np.concatenate([Z, W], axis=-1)
-        observed = full.swapaxes(-1, -2) @ rows.scatter[several] @ full
-        scatter[:, several] = observed + cross + cross.swapaxes(-1, -2) + residual @ residual.swapaxes(-1, -2)
+        root = np.concatenate([full @ rows.root[several].mT + L @ Z, L @ W], axis=-1)
+        scatter[:, several] = root @ root.mT
     return mean, scatter
 
 
-def _regressions(rows: Incomplete, Sigma: Array) -> tuple[Array, Array]:
+def _regressions(rows: IncompleteMoments, Sigma: Array) -> tuple[Array, Array]:
     """Return B and L of each group, (chain, group, feature, other_feature), 0 but where they are defined."""
     patterns, place = np.unique(rows.pattern, return_inverse=True)
     observed = rows.seen[patterns, None, :, None]  # (pattern, 1, feature, 1)

@@ -554,9 +554,7 @@ class MultivariateGaussian(Family[GroupedMoments]):
 
     def _mixtures(self, seen: NDArray[np.bool_]) -> list[StudentMixture]:
         """Return the predictive of each class over some columns: a mixture over ν, or one t where ν is given."""
-        if seen.all():
-            return self._mixtures_of_all
-        return self._mixtures_of(seen)
+        return self._mixtures_of_all if seen.all() else self._mixtures_of(seen)
 
     @cached_property
     def _mixtures_of_all(self) -> list[StudentMixture]:

@@ -39,6 +39,8 @@ from bayesclf.wording import in_names
 LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
 
+GAPS = "other columns depend on {column!r}, which has missing cells: leave their rows out, or fit with missing='level'"
+
 LEARNT = "tan"
 """The tree that is learned from the rows."""
 
@@ -321,13 +323,9 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
 
 def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Array) -> None:
     """Raise for the first simplex without counts whose configuration has a probability above zero."""
-    simplex = 0
-    for factor in layout.factors:
+    for factor, start in zip(layout.factors, layout.starts.tolist(), strict=True):
         width = layout.count(factor.of)
-        configurations = layout.count(factor.given)
-        start = dirichlet.starts(layout.simplexes)[simplex]
-        simplex += configurations
-        lacking = undefined[:, start : start + width * configurations : width]
+        lacking = undefined[:, start : start + layout.count(factor.scope) : width]
         for number in np.flatnonzero(lacking.any(axis=0)):
             X = np.full((1, layout.features), -1)
             X[0, factor.given] = np.unravel_index(number, [layout.axes.sizes[j] for j in factor.given])
@@ -337,9 +335,6 @@ def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Arr
                 cell = layout.names()[start + number * width].partition(" | ")[2]
                 where = f" where {cell}" if cell else ""
                 raise DoesNotExist(f"class {layout.axes.labels[label]!r} has no value in column {names}{where}")
-
-
-GAPS = "other columns depend on {column!r}, which has missing cells: leave their rows out, or fit with missing='level'"
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,31 +1,37 @@
 """Edges between features: trees learned from counts, edges that are given, and evidence that two columns depend.
 
 The tree of greatest information, Σ I(X_i; X_j) over its edges, is the most likely one (Chow and Liu); within classes
-that information is conditional on the class (Friedman, Geiger and Goldszmidt: tree-augmented naive Bayes).
+that information is conditional on the class (Friedman, Geiger and Goldszmidt: tree-augmented naive Bayes). With
+numbers among the columns, the tree is the one of greatest evidence.
 
-The evidence compares one block for both columns with one for each, given the class. The independent columns have the
-joint prior's own marginals. So the two hypotheses say the same about each column alone, and differ only in the
-dependence. The evidence is a product over classes.
+The evidence that two columns depend compares one block for both with one for each, given the class. The independent
+columns have the joint prior's own marginals. So the two hypotheses say the same about each column alone, and differ
+only in the dependence. The evidence is a product over classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln, logsumexp, multigammaln
 
-from bayesclf.arrays import Array
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
-from bayesclf.families.multivariate.groups import GroupedMoments
+from bayesclf.families.dirichlet import log_beta
+from bayesclf.families.multivariate.groups import GroupedMoments, are_categories
 from bayesclf.families.trees.pairs import EQUIVALENT_ROWS, PairCounts, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
 
 type Edge = tuple[str, str]
 
-DIGITS = 12
-"""Decimals, in nats, to which information is rounded: sums of counts differ in the last bits."""
+type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]
+"""The log evidence of two columns with the edges given."""
+
+DIGITS, GAIN_DIGITS = 12, 9
+"""Decimals, in nats, to which information and gains are rounded: sums differ in the last bits."""
 
 FREEDOM = 3.0
 """Degrees of freedom of the inverse Wishart: with 3, two columns' correlation is uniform on (−1, 1)."""
@@ -61,6 +67,82 @@ def conditional_information(statistics: GroupedMoments) -> Array:
     gains, weight = log_likelihood_gains(pairs.counts, statistics.axes.sizes)
     total = weight.sum(axis=0)
     return np.divide(gains.sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
+
+
+def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...]:
+    """Return the edges of the forest of greatest evidence: each column has at most one parent.
+
+    The gain of an edge is the log evidence of the child given class and parent, less that given the class alone. It
+    takes the rows in which both columns are observed. An edge whose gain is not positive is left out. No category has a
+    number as a parent, so that the edges have directions. The forest of largest total gain is a maximum spanning
+    arborescence, found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the
+    parameters would not be conjugate.
+
+    See Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4; Edmonds (1967),
+    *Optimum branchings*, Journal of Research of the National Bureau of Standards 71B.
+    """
+    features = statistics.axes.features
+    parents = arborescence(gains(statistics, evidence))
+    return tuple((features[parent], features[child]) for child, parent in enumerate(parents) if parent is not None)
+
+
+def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
+    """Return the gain of each edge, (parent, child), −∞ where there can be none."""
+    names, category = statistics.axes.features, are_categories(statistics.axes)
+    complete = statistics.seen.all(axis=0)
+    out = np.full((len(names), len(names)), -np.inf)
+    for i, j in combinations(range(len(names)), 2):
+        both = statistics.of_pair(i, j)
+        if both.cells().constant().any():  # in the rows that have both cells
+            continue
+        apart = evidence(both, ())
+        for parent, child in ((i, j), (j, i)):
+            if complete[parent] and (category[parent] or not category[child]):
+                out[parent, child] = np.round(evidence(both, ((names[parent], names[child]),)) - apart, GAIN_DIGITS)
+    return out
+
+
+def arborescence(weight: Array) -> list[int | None]:
+    """Return the parent of each node, None for a root, of the forest of largest total weight; ties to the first.
+
+    `weight`: Of the edge from parent to child, (parent, child); edges of weight 0 or less are not used.
+
+    Examples
+    --------
+    >>> arborescence(np.array([[0.0, 3.0, 1.0], [4.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
+    [1, None, 1]
+    """
+    # A root above all nodes, at weight 0, makes the forest a tree.
+    whole = np.pad(np.asarray(weight, dtype=float), ((1, 0), (1, 0)))
+    np.fill_diagonal(whole, -np.inf)
+    return [parent - 1 if parent else None for parent in _maximum(whole)[1:].tolist()]
+
+
+def _maximum(weight: Array) -> Integers:
+    """Return the parent of each node in the spanning arborescence of largest weight from node 0, its own parent."""
+    parent = weight.argmax(axis=0)
+    parent[0] = 0
+    # After as many steps as there are nodes, a path is in a cycle, if only that of the root.
+    at = np.arange(len(parent))
+    for _ in parent:
+        at = parent[at]
+    if not at.any():
+        return parent
+    cycle = [int(at.max())]
+    while (following := int(parent[cycle[-1]])) != cycle[0]:
+        cycle.append(following)
+    # The cycle is contracted to its first node, and the others hang on the root meanwhile.
+    head, others = min(cycle), sorted(set(cycle) - {min(cycle)})
+    into, out_of = weight[:, cycle] - weight[parent[cycle], cycle], weight[cycle]
+    smaller = weight.copy()
+    smaller[:, head], smaller[head] = into.max(axis=1), out_of.max(axis=0)
+    smaller[others], smaller[:, others], smaller[head, head] = -np.inf, -np.inf, -np.inf
+    smaller[0, others] = 0.0
+    found = _maximum(smaller)
+    out = np.where(found == head, np.array(cycle)[out_of.argmax(axis=0)], found)
+    out[cycle] = parent[cycle]
+    out[cycle[into[found[head]].argmax()]] = found[head]
+    return out
 
 
 def check_edges(edges: object) -> tuple[Edge, ...]:
@@ -167,9 +249,8 @@ def log_evidence_of_table(counts: Array, equivalent_rows: tuple[float, ...] = EQ
 
 def _log_dirichlet(counts: Array, rows: float) -> float:
     """Return the log evidence of counts (outcome, cell) under Dirichlets with `rows` spread over their cells."""
-    alpha, n = rows / counts.shape[1], counts.sum(axis=1)
-    of_cells = (gammaln(counts + alpha) - gammaln(alpha)).sum(axis=1)
-    return float((of_cells + gammaln(rows) - gammaln(rows + n)).sum())
+    alpha, size = np.full_like(counts, rows / counts.shape[1]), counts.shape[1:]
+    return float((log_beta(counts + alpha, size) - log_beta(alpha, size)).sum())
 
 
 def log_evidence_of_scatter(n: Array, first: Array, second: Array, cross: Array) -> Array:
@@ -203,12 +284,7 @@ def log_evidence_of_scatter(n: Array, first: Array, second: Array, cross: Array)
     a, b = 1 + first, 1 + second
     # log det(I + S), relative to the product of its diagonal, which the marginals share
     log_remaining = np.log1p(-np.minimum(cross**2 / (a * b), 1 - np.finfo(float).eps))
-    of_joint = _log_gamma_2(nu) - nu / 2 * (np.log(a) + np.log(b) + log_remaining)
+    of_joint = multigammaln(nu / 2, 2) - nu / 2 * (np.log(a) + np.log(b) + log_remaining)
     of_columns = 2 * gammaln((nu - 1) / 2) - (nu - 1) / 2 * (np.log(a) + np.log(b))
-    constant = _log_gamma_2(np.asarray(FREEDOM)) - 2 * gammaln((FREEDOM - 1) / 2)
+    constant = multigammaln(FREEDOM / 2, 2) - 2 * gammaln((FREEDOM - 1) / 2)
     return np.asarray((of_joint - of_columns - constant).sum(axis=0))
-
-
-def _log_gamma_2(nu: Array) -> Array:
-    """Return log Γ(ν/2) Γ((ν − 1)/2), the bivariate gamma function up to a constant."""
-    return np.asarray(gammaln(nu / 2) + gammaln((nu - 1) / 2))

@@ -153,20 +153,23 @@ class Layout:
         sizes = [self.axes.sizes[j] for j in factor.scope]
         return np.array([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype=np.intp)
 
+    def needed(self, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which features are observed, or something observed depends on, (feature)."""
+        out = seen.copy()
+        for factor in reversed(self.factors):
+            if out[list(factor.of)].any():
+                out[list(factor.scope)] = True
+        return out
+
     def plan(self, seen: NDArray[np.bool_]) -> Plan:
         """Return how to sum out missing cells, `seen` (feature) false where missing.
 
         A factor whose features are missing, and on which no observed feature depends, sums to 1 and drops out.
         """
-        relevant, needed = np.zeros(len(self.factors), dtype=bool), seen.copy()
-        for f in reversed(range(len(self.factors))):
-            factor = self.factors[f]
-            relevant[f] = needed[list(factor.of)].any()
-            if relevant[f]:
-                needed[list(factor.given)] = True
+        needed = self.needed(seen)
+        closed = np.array([needed[list(factor.of)].any() for factor in self.factors], dtype=bool)
         groups: list[tuple[set[int], set[int]]] = []
-        closed = relevant.copy()
-        for f in np.flatnonzero(relevant).tolist():
+        for f in np.flatnonzero(closed).tolist():
             missing = {j for j in self.factors[f].scope if not seen[j]}
             if not missing:
                 continue
@@ -283,7 +286,7 @@ def _aligned(table: Table, features: tuple[int, ...]) -> Array:
 
 
 def _logsumexp(values: Array, axis: int) -> Array:
-    """Return log Σ exp over an axis; −∞ where all are."""
+    """Return log Σ exp over an axis, −∞ where all are; SciPy's takes twice the time."""
     top = values.max(axis=axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)
     return dirichlet.logs(np.exp(values - top).sum(axis=axis)) + top.squeeze(axis)
@@ -332,7 +335,7 @@ def require_conjugate(reason: str, remedy: str = "leave these rows out") -> None
 
 
 @dataclass(frozen=True)
-class Sums:
+class Completions:
     """Sums over completions, those of one sum together.
 
     `cells`: Cells (completion, factor) whose product a completion contributes, −1 for none. `first`: First completion
@@ -352,7 +355,7 @@ class Sums:
         return np.repeat(np.arange(len(self)), np.diff(np.append(self.first, len(self.cells))))
 
 
-def split(layout: Layout, statistics: GroupedMoments) -> tuple[Array, Sums]:
+def split(layout: Layout, statistics: GroupedMoments) -> tuple[Array, Completions]:
     """Return the counts of cells (outcome, cell), and the sums over missing cells.
 
     Raises `Refused` where the sums have too many terms.
@@ -381,7 +384,7 @@ def _key(layout: Layout, X: Integers, hidden: Hidden) -> Integers:
     return key
 
 
-def _expanded(layout: Layout, keys: Integers, counts: Array) -> Sums:
+def _expanded(layout: Layout, keys: Integers, counts: Array) -> Completions:
     """List the completions of each sum."""
     kinds, which = np.unique(np.where(keys >= 0, 0, keys), axis=0, return_inverse=True)
     groups = [(np.flatnonzero(which.ravel() == n), np.flatnonzero(kind == SUMMED)) for n, kind in enumerate(kinds)]
@@ -394,7 +397,7 @@ def _expanded(layout: Layout, keys: Integers, counts: Array) -> Sums:
     cells = np.vstack([np.empty((0, len(layout.factors)), dtype=np.intp), *parts])
     order = np.concatenate([np.empty(0, dtype=np.intp), *(rows for rows, _ in groups)])
     lengths = np.repeat([layout.count(tuple(summed)) for _, summed in groups], [len(rows) for rows, _ in groups])
-    return Sums(cells, (np.cumsum(lengths) - lengths).astype(np.intp), counts[:, order])
+    return Completions(cells, (np.cumsum(lengths) - lengths).astype(np.intp), counts[:, order])
 
 
 def _completed(layout: Layout, keys: Integers, summed: Integers) -> Integers:
@@ -407,7 +410,7 @@ def _completed(layout: Layout, keys: Integers, summed: Integers) -> Integers:
     return cells
 
 
-def expectation_maximization(counts: Array, sums: Sums, prior: Array, layout: Layout) -> Array:
+def expectation_maximization(counts: Array, sums: Completions, prior: Array, layout: Layout) -> Array:
     """Return a maximum of Σ_c (n_c + a_c) log θ_c + Σ_s m_s log Σ_z Π θ, shape (outcome, cell).
 
     The E step expects the counts of all completions, the M step normalizes them; each raises the objective. The start
@@ -432,7 +435,7 @@ def expectation_maximization(counts: Array, sums: Sums, prior: Array, layout: La
     return np.where(dirichlet.totals(total, simplexes) > 0, theta, np.nan)
 
 
-def expected_counts(sums: Sums, theta: Array) -> Array:
+def expected_counts(sums: Completions, theta: Array) -> Array:
     """Return the expected counts of the completions given the observed cells and θ, (outcome, cell): the E step."""
     totals, terms = log_sums(sums, theta)
     with np.errstate(invalid="ignore"):
@@ -441,7 +444,7 @@ def expected_counts(sums: Sums, theta: Array) -> Array:
     return np.asarray((dirichlet.indicators(sums.cells, theta.shape[1]).T @ weights.T).T)
 
 
-def log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
+def log_sums(sums: Completions, theta: Array) -> tuple[Array, Array]:
     """Return log Σ_z Π θ (outcome, sum) and the log of each term (outcome, completion)."""
     if not len(sums):
         return np.zeros((len(theta), 0)), np.zeros((len(theta), 0))
@@ -464,7 +467,7 @@ class CompletedTables:
 
     layout: Layout
     alpha: Array
-    sums: Sums
+    sums: Completions
     chains: int
 
     def start(self, rng: np.random.Generator) -> Parameters:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError, Refused
@@ -387,6 +387,11 @@ class EveryTree(Family[PairCounts]):
         """Return the posterior: trees weighted by their evidence, and Dirichlet(α + n) given each."""
         return replace(self, counts=cast("Array", self.counts) + statistics.counts)
 
+    @property
+    def trees(self) -> Self:
+        """Itself, as `EveryTreeOfCells` has one of these."""
+        return self
+
     @cached_property
     def _tables(self) -> TreeTables:
         return TreeTables(self.axes)
@@ -404,8 +409,7 @@ class EveryTree(Family[PairCounts]):
     @cached_property
     def node_probabilities(self) -> Array:
         """Probability of each equivalent number of rows, (node)."""
-        weights = np.exp(self._log_evidence - self._log_evidence.max())
-        return np.asarray(weights / weights.sum())
+        return np.asarray(softmax(self._log_evidence))
 
     def _likely(self) -> list[tuple[float, Node]]:
         """Return the nodes that count, with their probabilities."""

@@ -8,7 +8,7 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.families import Axes, ConditionalGaussian
-from bayesclf.families.mixed.network import arborescence
+from bayesclf.families.networks.structure import arborescence
 
 AXES = Axes(("a", "b"), ("c", "u", "d", "v"), (("red", "blue"), (), (1, 2, 3), ()))
 
