@@ -329,7 +329,7 @@ tables with one fault, which one check is there to find. There are {said} simula
 table, and a fifth as many of each fault. Shares are in percent. Rates above 5% and two standard errors (20% for \
 *any*, a report by at least one check) are marked with an asterisk. \
 {"Marked: " + "; ".join(named) + "." if named else "No rate is marked."} All kinds, 500 times with 30, 100 and 1,000 \
-rows, take about 80 minutes of one core; an interrupted run resumes. Of {least} simulations one report is \
+rows, take about 100 minutes of one core; an interrupted run resumes. Of {least} simulations one report is \
 {100 / least:.1f}%, and a rate is marked above {100 * limit:.0f}%. The limits of M05, Y01 and Y05 were chosen after \
 the first 28 simulations of each kind, so that only later ones can confirm them.
 

@@ -99,10 +99,16 @@ def _standing(comparison: Comparison, judged: verdict.Verdict) -> Figure:
     )
 
 
+def _of_all(comparison: Comparison) -> list[str]:
+    """Return the notes that all of several models have, as those about the folds."""
+    first, *others = comparison.notes.values() or ((),)
+    return [note for note in first if others and all(note in own for own in others)]
+
+
 def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
-    """Return the table of scores, and that of costs."""
+    """Return the notes on all models, the table of scores, and that of costs."""
     shown = table.scores(comparison, scores)
-    parts: list[Part] = []
+    parts: list[Part] = [Items([*map(first_upper, shared)])] if (shared := _of_all(comparison)) else []
     if len(shown):
         parts.append(Table(scores, shown, best=0, meanings=table.MEANINGS))
     used = {name for _, name in comparison.answers}
@@ -121,7 +127,8 @@ def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
 def _section(comparison: Comparison, name: str, diagnosis: Diagnosis | None) -> Section:
     """Return what there is of one model: how it was fitted, its probabilities and decisions, checks and priors."""
     about = [_engine(comparison, name), f"{number(comparison.seconds.get(name, 0.0), 2)} s per fold"]
-    parts: list[Part] = [Text(" · ".join(about), "quiet"), Items([*map(first_upper, comparison.notes.get(name, ()))])]
+    own = [first_upper(note) for note in comparison.notes.get(name, ()) if note not in _of_all(comparison)]
+    parts: list[Part] = [Text(" · ".join(about), "quiet"), Items(own)]
     if comparison.rules_of(name):
         parts += _answers(comparison, name)
     if diagnosis is not None:

@@ -61,6 +61,9 @@ def test_rows_of_a_group_stay_in_one_fold_as_the_remedy_for_repeated_rows_says()
     said = command(*asked, "--group", "unit", "--drop", "unit").out
     assert "repeat a training row" not in " ".join(said.split())
     assert said.splitlines()[-1].count("--drop unit") == 1
+    two = ("--models", "nb,gnb", "--group", "unit", "--report", "units.md")
+    command("compare", "units.csv", "--target", "y", *FEW_FITS, *two)
+    assert Path("units.md").read_text().count("ows of a group stay in one fold") == 1
 
 
 def test_a_page_of_the_command_line_names_no_call_in_python():
