@@ -44,6 +44,7 @@ def test_a_level_that_one_class_lacks_separates(rows, lacking):
         finding = found(logistic(X, y), "M01")
         assert "ward=east" in finding.evidence["columns"]
         assert ("the signs of 'ward=east' come from almost no rows (M05)" in finding.next_step) == few
+        assert ("no column gives the class away" in finding.next_step) != few
     learned = found(logistic(X, y, prior_scale="learned"), "M01")
     assert learned.reason.startswith("'ward=east' lacks rows of a class")
     assert "prior_scale" not in learned.next_step  # all columns tell the scale

@@ -249,7 +249,7 @@ def log_evidence_of_table(counts: Array, equivalent_rows: tuple[float, ...] = EQ
 
 def _log_dirichlet(counts: Array, rows: float) -> float:
     """Return the log evidence of counts (outcome, cell) under Dirichlets with `rows` spread over their cells."""
-    alpha, size = np.full_like(counts, rows / counts.shape[1]), counts.shape[1:]
+    alpha, size = np.full(counts.shape, rows / counts.shape[1]), counts.shape[1:]
     return float((log_beta(counts + alpha, size) - log_beta(alpha, size)).sum())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -156,8 +156,8 @@ class Likelihood:
         return np.asarray(products - sums - sums.T + products[0, 0] * np.outer(self.shift, self.shift))
 
 
-KEPT_BYTES = 2**28
-"""Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
+KEPT_BYTES, KEPT_NEARBY = 2**28, 2**25
+"""Bytes of Hessians that are kept, of passes over rows that are elsewhere, and of rows in memory."""
 
 
 class Objective(Protocol):
@@ -219,9 +219,12 @@ class MappedLikelihood:
             shape, slope = slope.shape, self._pulled_back(slope)
             half = self._pulled_back(curvature.reshape(-1, *shape)).reshape(-1, slope.size)
             self._kept[key] = value, slope, self._pulled_back(half.T.reshape(-1, *shape)).reshape(slope.size, -1)
-            if len(self._kept) > max(1, KEPT_BYTES // (8 * gamma.size**2)):
+            if len(self._kept) > max(1, KEPT_NEARBY // (8 * gamma.size**2)):
                 self._kept.pop(next(iter(self._kept)))
         return self._kept[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kept": {}}
 
     def _pulled_back(self, slope: Array) -> Array:
         slope = slope if self.columns is None else slope @ self.columns.T
@@ -260,6 +263,10 @@ LARGEST_CUMULANT = 1 / (6 * np.sqrt(3))
 NOISE, DRAWS_OF_ROWS = 0.04, 32
 """Sd of log likelihoods for which rows are drawn, and how many draws have the same rows. The squared Monte Carlo error
 of averages over draws grows by a share of at most 32 · 0.04², 5 %."""
+FEWEST_ROWS = 25
+"""The root mean square of what a drawn row adds is at most one part in so many of `NOISE`."""
+MOST_COORDINATES = 500
+"""Of more coordinates, the variances of each row's log-odds take about as long as the likelihoods of all draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,9 +275,10 @@ class NearLikelihood:
 
     A row's |r_i| is at most c R³/6 for log-odds that move by a range of R, with c = `LARGEST_CUMULANT`. Every few
     draws have rows of their own, drawn with chances in proportion to the bound's root mean square, so that the sd of
-    the estimated sum is at most `NOISE`.
+    the estimated sum is at most `NOISE`. Draws that are far from γ₀, for their number of coordinates, take all rows.
 
-    `likelihood`: Of γ. `rows`: That of θ which it maps. `at`: γ₀. `chance`: That of a row to be drawn, (row).
+    `likelihood`: Of γ. `rows`: That of θ which it maps. `at`: γ₀. `precision`: Of draws around it, (coordinate,
+    coordinate). `chance`: That of a row to be drawn, (row).
 
     See M. Quiroz, R. Kohn, M. Villani, M.-N. Tran, *Speeding up MCMC by efficient data subsampling*, JASA 114 (2019),
     doi:10.1080/01621459.2018.1448827.
@@ -279,6 +287,7 @@ class NearLikelihood:
     likelihood: MappedLikelihood
     rows: Likelihood
     at: Array
+    precision: Array
     chance: Array
 
     @classmethod
@@ -286,25 +295,32 @@ class NearLikelihood:
         """Return it near the mode of a log posterior; None where rows are not in memory, or most would be drawn."""
         likelihood = objective.likelihood
         rows = likelihood.likelihood if isinstance(likelihood, MappedLikelihood) else None
-        if not isinstance(rows, Likelihood) or not isinstance(rows.X, np.ndarray):
+        if not isinstance(rows, Likelihood) or not isinstance(rows.X, np.ndarray) or at.size > MOST_COORDINATES:
             return None
         assert isinstance(likelihood, MappedLikelihood)
-        covariance = np.linalg.inv(objective.derivatives(at)[2]).reshape(*at.shape, *at.shape)
+        precision = objective.derivatives(at)[2]
+        covariance = np.linalg.inv(precision).reshape(*at.shape, *at.shape)
         M = np.eye(rows.vectors) if likelihood.contrast is None else likelihood.contrast
-        of_range = np.zeros(len(rows.y))  # E R⁶ is at most Σ E u⁶ = 15 Σ (E u²)³ of the log-odds u of two classes
-        for one, other in combinations([*M, np.zeros(M.shape[1])], 2):
-            of_pair = np.einsum("c,cidj,d->ij", one - other, covariance, one - other)
-            of_range += 15 * np.vecdot(rows.X @ of_pair, rows.X) ** 3
-        rest = rows.weight * LARGEST_CUMULANT / 6 * np.sqrt(of_range)
-        chance = np.minimum(1.0, rest * (rest.sum() / NOISE**2))
-        return cls(likelihood, rows, at, chance) if chance.sum() < len(chance) / 2 else None
+        of_vectors = np.einsum("kc,cidj,ld->klij", M, covariance, M, optimize=True)
+        known = np.pad(of_vectors, ((0, 1), (0, 1), (0, 0), (0, 0)))  # with the reference, whose θ is 0
+        sixth = np.zeros(len(rows.y))  # Σ (E u²)³ of the log-odds u of two classes; E R⁶ is at most 15 times as much
+        for one, other in combinations(range(len(known)), 2):
+            of_pair = known[one, one] + known[other, other] - known[one, other] - known[other, one]
+            sixth += np.vecdot(rows.X @ of_pair, rows.X) ** 3
+        rest = rows.weight * LARGEST_CUMULANT / 6 * np.sqrt(15 * sixth)
+        chance = np.minimum(1.0, rest * max(rest.sum() / NOISE**2, FEWEST_ROWS / NOISE))
+        return cls(likelihood, rows, at, precision, chance) if chance.sum() < len(chance) / 2 else None
 
     def values(self, gamma: Array, rng: np.random.Generator) -> Array:
         """Return the estimated log likelihood of each γ (draw, contrast, coordinate), shape (draw)."""
+        step = (gamma - self.at).reshape(len(gamma), -1)
+        far = np.vecdot(step @ self.precision, step) > 2 * step.shape[1] + 20
         out = self._expansion(self.likelihood, gamma)
-        for draws in blocks_of(len(gamma), 1, DRAWS_OF_ROWS):
-            some = replace(self.likelihood, likelihood=self.rows.thinned(self.chance, rng))
-            out[draws] += some.values(gamma[draws]) - self._expansion(some, gamma[draws])
+        out[far] = self.likelihood.values(gamma[far])
+        near = np.flatnonzero(~far)
+        for some in (near[part] for part in blocks_of(len(near), 1, DRAWS_OF_ROWS)):
+            drawn = replace(self.likelihood, likelihood=self.rows.thinned(self.chance, rng))
+            out[some] += drawn.values(gamma[some]) - self._expansion(drawn, gamma[some])
         return out
 
     def _expansion(self, likelihood: MappedLikelihood, gamma: Array) -> Array:
