@@ -312,7 +312,7 @@ def separated_classes(context: Context) -> Answer:
             reason = f"class {named(classes)} {are} almost no rows (M05), and only they are separable from the others"
             signs = "do not interpret the weights of so few rows"
     steps = [signs]
-    if not levels or set(found) - set(rare):
+    if not levels or set(lacking) - set(rare):
         steps.append("check that no column gives the class away")
     if not model.prior.learned:
         steps.append("compare the prior scale with what is known, clf.prior_summary()")
