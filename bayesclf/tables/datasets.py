@@ -328,12 +328,13 @@ def _loaded(
     notes, from_file = found.notes or (), found.notes is not None
     useless: dict[str, str] = {}
     if chosen is not None:
-        require_column(chosen, columns, name)
+        sheets = "".join(f" ({note.partition(';')[0]})" for note in notes if note.startswith("the sheet "))
+        require_column(chosen, columns, name + sheets)
         if wish.classes:
             frame = frame.assign(**{chosen: cut(frame[chosen], wish.classes)})
         require_classes(frame[chosen])
     if from_file:
-        said = decided(frame, chosen, wish.labels_as_written, {*wish.keep, *wish.kinds}, name)
+        said = decided(frame, chosen, wish.labels_as_written, {*wish.keep, *wish.kinds}, name, told=notes)
         useless = said.left_out
         of_these = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
         notes = (*said.notes, *(note for note in notes if not note.startswith(of_these)))  # one for each left out

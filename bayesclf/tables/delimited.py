@@ -19,8 +19,9 @@ from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import warn_of_signs
 from bayesclf.tables.options import Wish, option
+from bayesclf.tables.remarks import LAST_ROW
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
-from bayesclf.tables.writing import CODES, LAST_LINE, PLAIN, Meaning, Survey, cells_of, written
+from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
 from bayesclf.wording import clipped, counted, listed, one_line
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ WORD = re.compile(r'"(?:[^"]|"")*"|\S+')
 
 LONE_RETURN = re.compile(r"\r(?!\n)")
 COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+%?")
+LAST_LINE = re.compile(r"(grand )?totals?|sum|sums|summe|gesamt|somme|mean|average", re.IGNORECASE)
+"""First cells of lines below a table that are about all rows."""
+
 DECLARED = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.*)", re.IGNORECASE)
 DATA = re.compile(r"@data\s*", re.IGNORECASE)
 
@@ -372,7 +376,7 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
     if alike != 1 or not LAST_LINE.fullmatch(start):
         return ()
     remedy = f"{option('skip_rows', [begins])} leaves it out"
-    return (f"the last row (line {begins}) begins with {start!r}, like a line about all rows; {remedy}",)
+    return (f"{LAST_ROW} (line {begins}) begins with {start!r}, like a line about all rows; {remedy}",)
 
 
 def _width(lines: Sequence[str], separator: str) -> int:
@@ -446,11 +450,15 @@ def _refuse_second_header(top: Sequence[str], rows: Sequence[Sequence[str]], num
     ]
     words = [rows[0][place].strip() for place in numeric]
     if len(numeric) > 1 and all(word and word not in CODES for word in words):
-        which = numbers[1] if all(top) else numbers[0]  # of merged cells, which name groups of columns
+        merged = any(cell.strip() and not name for name, cell in zip(top[1:], rows[0][1:], strict=False))
+        leave = f"leave line {numbers[1]} out with {option('skip_rows', [numbers[1]])}"
+        if merged:  # cells that name groups of columns
+            leave = f"leave line {numbers[0]} out with {option('skip_rows', [numbers[0]])}"
+        if merged and not (top[0] and all(cell.strip() for cell in rows[0])):
+            leave = "write the name of each column into one line"
         raise InputError(
             f"{path}: line {numbers[1]} has {listed([repr(clipped(word, 20)) for word in words], 4)} where the rows "
-            f"below it have numbers, like a second row of names; leave line {which} out with "
-            f"{option('skip_rows', [which])}"
+            f"below it have numbers, like a second row of names; {leave}"
         )
 
 

@@ -247,7 +247,9 @@ def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, t
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path} is not a whole Excel file ({one_line(error)}); save it again, or as csv") from error
-    known = [name for name, sheet in sheets.items() if sheet.head(HEAD_LINES).isin(asked).any(axis=None)]
+    headers = {name: sheet.dropna(thresh=2).head(1) for name, sheet in sheets.items()}
+    heads = {name: sheet.head(HEAD_LINES) for name, sheet in sheets.items()}
+    known = [name for part in (headers, heads) for name, cells in part.items() if cells.isin(asked).any(axis=None)]
     chosen, *others = dict.fromkeys([*known, *sheets])
     said = f"the sheet {chosen!r} is read, and not {listed(map(repr, others), LISTED_NAMES)}; save another one as csv"
     return sheets[chosen].to_csv(index=False, header=False).encode(), (said,) * bool(others)

@@ -27,8 +27,9 @@ from bayesclf.tables.columns import (
     require_kinds,
     row_numbers,
 )
+from bayesclf.tables.levels import word
 from bayesclf.tables.options import Wish, leaving_out, of_memory, option
-from bayesclf.tables.writing import LAST_LINE, PLAIN, Style, meaning_of, written
+from bayesclf.tables.writing import PLAIN, Style, meaning_of, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
 RARE = 0.05
@@ -47,8 +48,8 @@ def alike(counts: Mapping[str, int]) -> list[tuple[str, str]]:
     [('no', 'NO'), ('yes', 'Yes')]
     """
     found: dict[str, list[str]] = defaultdict(list)
-    for word in sorted(counts, key=lambda word: (-counts[word], word)):
-        found[" ".join(word.casefold().split())].append(word)
+    for level in sorted(counts, key=lambda level: (-counts[level], level)):
+        found[" ".join(level.casefold().split())].append(level)
     return [(usual, other) for usual, *others in found.values() for other in others]
 
 
@@ -497,10 +498,12 @@ def decided(
     known: Collection[str],
     where: str,
     every_row: bool = True,
+    told: Collection[str] = (),
 ) -> Decided:
     """Return what is decided about the columns of a file by all of its rows, or by the first ones.
 
-    Columns that are `known`, as the user has said what they are, stay.
+    Columns that are `known`, as the user has said what they are, stay. A sum below of which the reader has
+    `told` is not told of again.
     """
     for name in known:
         require_column(name, [str(column) for column in frame.columns], where)
@@ -526,6 +529,8 @@ def decided(
     if not every_row:  # a column that is empty here may have values in later rows
         rest = [name for name in rest if frame[name].notna().any()]
     notes += filter(None, (_note(name, frame[name], column_kind(frame[name]), name in known) for name in rest))
+    if any(note.startswith(LAST_ROW) for note in told):
+        notes = [note for note in notes if IF_SUM not in note]
     if target is not None and not as_written and frame[target].dtype.kind not in "iufb":
         slips, said = mended_labels(frame[target].dropna())
         notes += said
@@ -628,7 +633,7 @@ def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
     if not len(values):
         return f"column {name!r} has no values at all; leave it out"
     if len(column) > len(values) >= FEWEST_VALUES and (values == values.iloc[0]).all():
-        cells = f"is {str(values.iloc[0])!r} in {counted(len(values), 'cell')} and empty in the others"
+        cells = f"is {word(values.iloc[0])!r} in {counted(len(values), 'cell')} and empty in the others"
         return f"column {name!r} {cells}; an empty cell is taken for unknown, so write it out if it means another value"
     if kind != "category":
         found = spike(column)
@@ -645,6 +650,9 @@ def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
     return f"levels {pairs} of column {name!r} differ only in case; write them one way if they are one" if pairs else ""
 
 
+LAST_ROW, IF_SUM = "the last row", "if it is a sum"
+"""How the reader's note about a sum below begins, and a part of the note about a column in which it is."""
+
 LIMIT = re.compile(r"([<>≤≥])=? ?(\d+\.?\d*)")
 """A measurement of which only a bound is known, such as <3.0."""
 
@@ -660,8 +668,6 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     bad = not_numbers(words)
     if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
         return ""
-    if bad.sum() == bad.iloc[-1] and LAST_LINE.fullmatch(words.iloc[-1]):
-        return ""  # the reader says so of the last line
     if meaning_of(words[~bad]).held not in ("whole", "number"):
         return ""
     rows, bad_words = row_numbers(column, range(len(column))), [str(word) for word in words[bad].unique()]
@@ -672,6 +678,8 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     others = [bad_word for bad_word in bad_words if not LIMIT.fullmatch(bad_word)]
     if 0 < len(others) <= LISTED_LEVELS:
         remedy = f"leave {cells} empty ({option('missing', {name: others})})"
+        if bad.sum() == bad.iloc[-1]:
+            remedy = f"leave the last line out ({option('skip_rows')}) {IF_SUM}, or {remedy}"
     if limits:
         value = float(limits[0][2]) / (2 if limits[0][1] in "<≤" else 1)
         bounds = f"write a number for each bound, such as {value:g} for {limits[0][0]!r},"

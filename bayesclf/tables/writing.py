@@ -28,8 +28,11 @@ PLAIN = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?inf(
 
 MONEY = "$€£¥₹₩₽₺"
 _CURRENCY = (
-    rf"(?:US|CA|A|R)?[{MONEY}]|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR"
+    rf"(?:US|CA|A|R)?[{MONEY}]"
+    r"|(?:AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HUF|INR|JPY|KRW|MXN|NOK|NZD|PLN|SEK|TRY|USD|ZAR)(?=\s|[-+−]?\d*[.,])"
 )
+"""Signs and codes of currencies; letters alone, as in the level EUR4, are no code before a whole number."""
+
 _SIGNED = re.compile(
     rf"(?P<minus>[-+−]?)\s*(?P<before>(?:{_CURRENCY})?)\s*(?P<inner>[-+−]?)(?P<body>(?:[0-9]|[.,](?=[0-9]))[0-9.,\s'’]*?)"
     rf"(?P<power>[eE][-+]?[0-9]+)?\s*(?P<after>[%‰{MONEY}]|°[CF]?|[^\W\d_]{{1,6}}(?:/[^\W\d_]{{1,4}})?[²³]?)?"
@@ -44,13 +47,10 @@ _BLANKS = re.compile(r"^[1-9]\d{0,2}([\s'’]\d{3})+(?=[.,]|$)")
 """Thousands set apart by blanks."""
 
 _FORMS = {
-    ".": re.compile(r"(\d+|[1-9]\d{0,2}(,\d{2,3})*,\d{3})(\.\d*)?|\.\d+"),  # 1,137,000 or, in India, 11,37,000
+    ".": re.compile(r"(\d+|[1-9]\d{0,2}(,\d{3})+|[1-9]\d?(,\d{2})+,\d{3})(\.\d*)?|\.\d+"),
     ",": re.compile(r"(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?|,\d+"),
 }
-"""A number without its sign, by its decimal mark."""
-
-LAST_LINE = re.compile(r"(grand )?totals?|sum|sums|summe|gesamt|somme|mean|average", re.IGNORECASE)
-"""First cells of lines below a table that are about all rows."""
+"""A number without its sign, by its decimal mark; 1,137,000 is 11,37,000 in India."""
 
 ONE_WAY = "write all of them one way"
 """What to do about numbers that are written in several ways."""
@@ -91,7 +91,7 @@ def written(word: str) -> Written | None:
     body = _BLANKS.sub(lambda blanks: re.sub(r"[\s'’]", "", blanks[0]), found["body"])
     decimal = "".join(mark for mark, form in _FORMS.items() if form.fullmatch(body))
     if found["power"]:  # which follows a number without marks between thousands
-        decimal = "," if re.fullmatch(r"\d*,\d+", body) else "." * ("," not in body)
+        decimal = "," if re.fullmatch(r"\d*,\d+", body) else "." * bool(re.fullmatch(r"\d+\.?\d*|\.\d+", body))
     marks += "".join(sorted({*body} & {".", ","})) + " " * (body != found["body"])
     if not decimal or (found["power"] and " " in marks):
         return None
@@ -317,7 +317,8 @@ class Survey:
         if kind is None and not signs and all(marks == "(" for _, marks in self.forms):
             return words  # such as (1), (2) and (3), which count and are not negative
         sign = signs[0] if signs else ""
-        few = self.signs[sign] < SAME_SIGN * self.signs.total() and sign not in MONEY
+        money = re.match(_CURRENCY, f"{sign} ")
+        few = self.signs[sign] < SAME_SIGN * self.signs.total() and not money
         if len(signs) > 1 or few:
             counts = self.signs.most_common()
             ways = [f"{f'with {own!r}' if own else 'without a sign'} ({counted(n, 'cell')})" for own, n in counts]

@@ -43,6 +43,21 @@ CASES = {
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\n3%,"),
         *({"a": "category"}, 0, "'a' has numbers without a sign (34 cells) and with '%' (6 cells) and is"),
     ),
+    "codes of a currency in some cells": (
+        rows("{j},{y}", "a,cls\n").replace("\n3,", "\nUSD 3,"),
+        *({"a": "number"}, 0, "column 'a' is read as numbers, without 'USD'"),
+    ),
+    "levels of letters and digits": (rows("EUR{k},TRY{j},{y}", "a,b,cls\n"), {"a": "category", "b": "category"}, 0, ""),
+    "no thousands of India": (rows('"1,234,56,78{k}",{y}', "a,cls\n"), {"a": "category"}, 0, ""),
+    "versions with powers": (rows("1.2.{k}E5,{y}", "a,cls\n"), {"a": "category"}, 0, ""),
+    "ticks of 1": (
+        rows("{k},{j},{y}", "a,b,cls\n").replace("\n2,", "\n,").replace("\n3,", "\n,").replace("\n0,", "\n,"),
+        *({"a": "number", "b": "number"}, 30, "column 'a' is '1' in 10 cells"),
+    ),
+    "a sum below where the first cell says nothing": (
+        rows("{j},{k},{y}", "a,b,cls\n") + "5,Total,no\n",
+        *({"a": "number", "b": "category"}, 0, "leave the last line out (skip_rows=…) if it is a sum, or"),
+    ),
     "codes of a currency": (rows("CHF 1'13{j}.50,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'CHF' and without"),
     "thousands of India": (rows('"1,13,{j}37",{y}', "a,cls\n"), {"a": "number"}, 0, "without the marks between"),
     "powers with a comma": (rows("1,{j}E+02;{y}", "a;cls\n"), {"a": "number"}, 0, "with a decimal comma"),
@@ -355,12 +370,19 @@ def test_each_column_has_one_note_and_labels_need_not_be_numbers(tmp_path):
         "column 'a' has pairs of numbers such as 120/80 (write them into two columns) and is left out"
     )
     assert bc.NaiveBayes(inference="map").fit_stream(path, "cls").notes_[0].partition(" (")[0] in note
+    path.write_text(rows("{j},{k},{y}", "a,b,cls\n") + "Total,Total,no\n")
+    (note,) = datasets.read(path, "cls").notes
+    assert note.startswith("the last row (line 42) begins with 'Total'")
 
 
 def test_the_sheet_of_excel_with_the_label_column_is_read_and_others_are_told_of(tmp_path, monkeypatch):
     class Book:
         def __init__(self, *_, **__):
-            self.sheets = {"info": [["read me"]], "data": [["a", "cls"], ["1.5", "yes"]], "old": [["a", "cls"]]}
+            self.sheets = {
+                "info": [["read me", "of"], ["cls", "x"]],
+                "data": [["a", "cls"], ["1.5", "yes"]],
+                "old": [["a", "cls"]],
+            }
 
         __enter__, __exit__ = lambda self: self, lambda *_: None
 
@@ -374,6 +396,8 @@ def test_the_sheet_of_excel_with_the_label_column_is_read_and_others_are_told_of
     found = datasets.read(path, "cls")
     assert found.X["a"].tolist() == [1.5]
     assert found.notes[0] == "the sheet 'data' is read, and not 'old', 'info'; save another one as csv"
+    with pytest.raises(InputError, match=r"the sheet 'info' is read, and not 'data', 'old'\) has no column 'class'"):
+        datasets.read(path, "class")
 
 
 def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
@@ -402,6 +426,8 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
             {},
             "where the rows below it have numbers, like a second row of names; leave line 1 out with skip_rows=[1]",
         ),
+        (rows("{i},{j},{k},{y}", ",a,b,cls\nunit,kg,cm,word\n"), {}, "leave line 2 out with skip_rows=[2]"),
+        (rows("{j},{k},{y}", "body,,cls\na,b,\n"), {}, "names; write the name of each column into one line"),
         (rows("{j},{k},{y}", "Weights, 2020\n\na,b,cls\n"), {}, "line 1 has 2 cells and each row below it 3; name"),
         (
             rows("{j};{k};{y}", "Weights\nby hand\na;b;cls\n"),
