@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import textwrap
 import warnings
@@ -133,14 +134,21 @@ def line_a_model() -> Callable[[str, int, int], None] | None:
 def wrapped(text: str, width: int) -> str:
     """Return a text in lines of at most so many characters, broken between words only; a longer word stays whole.
 
+    So does an option with a quoted value, as a pasted line break would be a part of the value.
+
     Examples
     --------
     >>> print(wrapped("three rules of one posterior", 12))
     three rules
     of one
     posterior
+    >>> print(wrapped("(--keep 'blood type' keeps it)", 12))
+    (--keep 'blood type'
+    keeps it)
     """
-    return "\n".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
+    whole = re.sub(r"--[\w-]+ '[^']*'", lambda found: found[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(whole, width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
 
 
 def plain_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:

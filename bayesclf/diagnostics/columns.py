@@ -45,7 +45,7 @@ def few_rows(context: Context) -> Answer:
         return tip(
             f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
             f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
-            "gather more rows, or merge similar levels, in the table or by X[column].replace({level: other})",
+            "gather more rows, or merge similar classes or levels, in the table or by y.replace or X[column].replace",
             few.head(thresholds.SHOWN),
         )
     fewest = counts.drop(columns="few").nsmallest(1, "rows").reset_index(drop=True)

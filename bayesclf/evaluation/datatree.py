@@ -52,7 +52,7 @@ def to_datatree(
         log P(y_i | x_i, θ) for logistic regression; ``attrs["density"]`` says which, "joint" or "conditional".
         ``conditional_log_likelihood``: for a generative model, log P(y_i | x_i, θ), likewise.
         ``log_prior``: the log density of the prior (chain, draw), up to constants, one variable for each block of
-        parameters; scales enter by log σ², so that a power α of the prior is worth α times as many rows.
+        parameters; scales enter by log σ², so that a prior to the power α counts like α times as many rows.
         Where a prior has no density there is no such group, and ``attrs["no_log_prior"]`` says why; where it cannot be
         drawn from, there is neither ``prior`` nor ``prior_predictive``, and ``attrs["no_prior"]`` says why. After
         `with_posterior` there is none of the three, as the draws may be of a model with another prior.

@@ -82,8 +82,8 @@ def defined(comparison: Comparison) -> str:
     """Return what the words of a verdict mean."""
     return (
         f"± is {ERROR}. Clear differences hold for all models together with {100 * CONFIDENCE:.0f}% confidence. "
-        "Probable differences exceed one standard error. Both hold for other folds, too. Differences of log loss below "
-        f"{comparison.matters:.2g} do not matter, and are never clear or probable."
+        "Probable differences exceed one standard error. A difference that other folds could undo counts as neither. "
+        f"Differences of log loss below {comparison.matters:.2g} do not matter, and are never clear or probable."
     )
 
 

@@ -235,7 +235,7 @@ def _read_bytes(file: IO[bytes], path: Path) -> bytes:
 
 
 def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, tuple[str, ...]]:
-    """Return the first sheet of an Excel file with a column that is asked for, or the first, as csv; tell of others."""
+    """Return a sheet of an Excel file as csv, the first with a column that is asked for, and what the note says."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             require_bytes(sum(one.file_size for one in packed.infolist()), f"{path}, unpacked,", "give a part of it")

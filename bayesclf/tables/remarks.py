@@ -129,7 +129,7 @@ MIN_OTHERS, MIN_DISTINCT = 20, 10
 """The fewest other cells, and different values among them: of ranks and grades any may be far from the others."""
 
 MIN_RANGES = 2
-"""How many ranges of the others a code must be away where there are fewer different values: 99 among 1 to 5 is."""
+"""How many ranges of the others a code is away that needs nothing else, however many values: 9999 among years is."""
 
 MIN_GAP = 0.5
 """The least distance of the spike from the other cells, in their standard deviations."""
@@ -220,8 +220,8 @@ def _isolated(cells: Array, value: float) -> Spike | None:
     values, counts = np.unique(others, return_counts=True)
     end = 0 if value < values[0] else -1
     nearest = float(values[end])
-    if len(values) < MIN_DISTINCT:
-        far = value != 0 and 0 < MIN_RANGES * np.ptp(values) < abs(nearest - value)
+    far = value != 0 and 0 < MIN_RANGES * np.ptp(values) < abs(nearest - value)
+    if far or len(values) < MIN_DISTINCT:
         return Spike(value, size, nearest) if far else None
     if size < MIN_RATIO * counts[end]:
         return None

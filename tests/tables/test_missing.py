@@ -106,6 +106,13 @@ def test_codes_among_answers_from_1_to_5(code):
     assert spike(pd.Series([*answers, *[9.0, 10.0, 60.0], *[code] * 8])) is None  # not so far
 
 
+def test_a_code_far_from_all_others_may_be_rarer_than_they_are():
+    ages = np.repeat(np.arange(18.0, 91.0), 6)
+    assert spike(pd.Series([*ages, *[999.0] * 3])).value == 999
+    assert spike(pd.Series([*ages, *[999.0] * 2])) is None
+    assert spike(pd.Series([*ages, *[99.0] * 3])) is None  # an age, perhaps
+
+
 def test_the_note_says_what_where_and_what_to_do():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"bmi": coded(rng, rng.gamma(22, 1.45, 300).round(1), 0, 0.05), "y": list("ab") * 150})

@@ -294,10 +294,11 @@ class NearLikelihood:
     def of(cls, objective: LogPosterior, at: Array) -> NearLikelihood | None:
         """Return it near the mode of a log posterior; None where rows are not in memory, or most would be drawn."""
         likelihood = objective.likelihood
-        rows = likelihood.likelihood if isinstance(likelihood, MappedLikelihood) else None
-        if not isinstance(rows, Likelihood) or not isinstance(rows.X, np.ndarray) or at.size > MOST_COORDINATES:
+        if not isinstance(likelihood, MappedLikelihood) or at.size > MOST_COORDINATES:
             return None
-        assert isinstance(likelihood, MappedLikelihood)
+        rows = likelihood.likelihood
+        if not isinstance(rows, Likelihood) or not isinstance(rows.X, np.ndarray):
+            return None
         precision = objective.derivatives(at)[2]
         covariance = np.linalg.inv(precision).reshape(*at.shape, *at.shape)
         M = np.eye(rows.vectors) if likelihood.contrast is None else likelihood.contrast
