@@ -175,6 +175,11 @@ def test_labels_are_simulated_once_for_the_table_and_the_facts(monkeypatch):
     assert len(times) == len(comparison.table)
 
 
+@pytest.mark.parametrize(("distance", "times"), [(3.0, "(5-fold"), (0.3, "(5 times 5-fold")])
+def test_folds_are_repeated_unless_the_first_ones_settle_the_gain(distance, times):
+    assert times in found(gaussian(*normal_rows(60, distance=distance)), "Y01").reason
+
+
 def test_rows_where_the_rules_disagree_are_named():
     X, y = normal_rows(24, 6, distance=0.3)
     evidence = found(gaussian(X, y), "Y05").evidence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -91,6 +92,16 @@ class TestNode:
                     _ = model.lattice
             else:
                 assert model.lattice.modes.size == 2
+
+
+def test_kept_derivatives_are_not_pickled() -> None:
+    model = mixed_model(3)
+    mapped = likelihood.MappedLikelihood(model._likelihood)
+    mapped.derivatives(model._mode)
+    again = pickle.loads(pickle.dumps(mapped))
+    assert mapped._kept
+    assert not again._kept
+    np.testing.assert_array_equal(again.derivatives(model._mode)[1], mapped.derivatives(model._mode)[1])
 
 
 @pytest.mark.parametrize(("classes", "rare"), [(2, 0), (3, 0), (2, 6)])
