@@ -166,19 +166,6 @@ class TestCoverage:
         assert np.mean(rare[True]) > 0.9 - 4 * error
         assert np.mean(rare[False]) < 0.9 - 10 * error
 
-    @pytest.mark.slow
-    def test_fitting_and_calibrating_on_parts_of_the_rows_keeps_it(self):
-        rng = np.random.default_rng(17)
-        covered = []
-        for seed in range(80):
-            found = bc.SplitConformal(bc.GaussianNB(inference="map"), level=0.8, random_state=seed)
-            X, y = correlated(rng, 200)
-            test, truth = correlated(rng, 200)
-            covered.append(found.fit(X, y).predict_set(test).contains(truth).mean())
-            assert found.n_calibration_.tolist() == [50, 50, 50]
-        error = np.std(covered, ddof=1) / math.sqrt(80)
-        assert 0.8 - 4 * error < np.mean(covered) < 0.8 + 1 / 51 + 4 * error
-
 
 class TestSplitConformal:
     def test_lac_sets_are_the_classes_above_a_probability(self, specified):

@@ -136,25 +136,6 @@ def test_naive_bayes_joins_a_category_and_a_number(fruit):
     assert not joined[("weight", "height")]
 
 
-@pytest.mark.slow
-def test_what_a_fit_shows_and_checks(fruit, tmp_path):
-    X, y = fruit
-    clf = BayesNetClassifier(EDGES, random_state=1).fit(X, y)
-    priors = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
-    assert priors["sigma2", "weight"].startswith("InvGamma(1.5, ")
-    assert priors["beta", "height on weight"].startswith("Normal(0, sigma2/")
-    figure = bc.plots.class_conditionals(clf, X, y, ["color", "weight", "height"])
-    assert len(figure.axes) == 3
-    check = clf.predictive_check(X, y)
-    shares, means = (check["observed_statistics"][name] for name in ("share", "mean"))
-    expected = np.mean(X["color"][y == "pear"] == "red")
-    np.testing.assert_allclose(shares.sel(outcome="pear", level="color=red"), expected)
-    np.testing.assert_allclose(means.sel(outcome="pear", feature="height"), X["height"][y == "pear"].mean())
-    titles = {finding.code for finding in clf.diagnose(X, y, checks=["M05", "M06", "M08"]).findings}
-    assert {"M05", "M06", "M08"} <= titles
-    assert np.isfinite(bc.loo(clf, X, y).elpd)
-
-
 def test_numbers_that_are_empty_in_the_first_batch_stay_numbers(fruit):
     X, y = fruit
     X = X.assign(height=X["height"].where(np.arange(len(X)) >= 40))

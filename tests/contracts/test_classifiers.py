@@ -96,18 +96,6 @@ def test_the_type_of_labels_changes_nothing(case, labels, mixed_table, fitted):
 
 
 @every_case
-def test_the_order_of_labels_changes_nothing(case, mixed_table):
-    X, y = case.table(mixed_table)
-    codes = np.searchsorted(["ill", "mild", "well"], y)
-    numbers = case.make().fit(X, np.array([9, 10, 11])[codes])
-    words = case.make().fit(X, np.array(["9", "10", "11"])[codes])
-    np.testing.assert_array_equal(words.classes_, ["10", "11", "9"])
-    for rule in case.closed_form:
-        found = words.predict_proba(X, rule=rule)[:, [2, 0, 1]]
-        np.testing.assert_allclose(found, numbers.predict_proba(X, rule=rule), atol=case.tolerance)
-
-
-@every_case
 def test_a_weight_is_a_number_of_repetitions(case, mixed_table, rng):
     X, y = case.table(mixed_table)
     times = 1 + rng.integers(3, size=len(y))
@@ -127,16 +115,6 @@ def test_the_order_of_columns_at_prediction_changes_nothing(case, mixed_table, f
     X, _ = case.table(mixed_table)
     clf = fitted(case)
     assert_same_answers(clf, clf, X, RULES, 0, other_X=X[X.columns[::-1]].assign(other=1))
-
-
-@every_case
-def test_the_draws_are_the_posterior_without_the_points(case, mixed_table, fitted):
-    X, y = case.table(mixed_table)
-    clf = fitted(case)
-    drawn = clf.posterior_draws()
-    xr.testing.assert_identical(drawn, clf.posterior_["posterior"].to_dataset()[list(drawn.data_vars)])
-    with pytest.raises(Refused, match="a fit by MAP is a point estimate and has no draws"):
-        case.make(inference="map").fit(X, y).posterior_draws()
 
 
 @every_case
