@@ -9,7 +9,7 @@ from scipy.special import softmax
 import bayesclf as bc
 from bayesclf import BayesNetClassifier, NaiveBayes
 from bayesclf.errors import Refused
-from bayesclf.families import BayesianNetwork, ConditionalGaussian
+from bayesclf.families import ConditionalGaussian
 
 EDGES = (("color", "weight"), ("weight", "height"))
 
@@ -42,22 +42,6 @@ def test_numbers_of_a_network_are_linear_in_their_parents(fruit):
         slope, intercept = np.polyfit(own["weight"], own["height"], 1)
         np.testing.assert_allclose(mle["beta"].sel(outcome=label, term="height on weight"), slope, rtol=1e-10)
         np.testing.assert_allclose(mle["beta"].sel(outcome=label, term="height"), intercept, rtol=1e-9)
-
-
-def test_a_network_without_numbers_is_one_of_tables(play_tennis):
-    clf = BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y)
-    assert type(clf.model_.blocks[0].family) is BayesianNetwork
-
-
-def test_codes_that_are_said_to_be_categories_stay_categories(fruit):
-    X, y = fruit
-    coded = X.assign(color=X["color"].map({"green": 1, "red": 2}))
-    said = coded.astype({"color": "category"})
-    clf = BayesNetClassifier(EDGES, random_state=1).fit(said, y)
-    assert clf.model_.blocks[0].statistics.axes.levels == ((1, 2), (), ())
-    assert_same_answers(BayesNetClassifier(EDGES, random_state=1).fit(X, y), clf, X, CLOSED_FORM, other_X=said)
-    as_number = BayesNetClassifier(EDGES, random_state=1).fit(coded, y)
-    assert as_number.model_.blocks[0].statistics.axes.levels == ()
 
 
 def test_the_tree_leaves_columns_with_gaps_without_children(fruit):

@@ -118,6 +118,16 @@ def test_the_order_of_columns_at_prediction_changes_nothing(case, mixed_table, f
 
 
 @every_case
+def test_the_draws_are_the_posterior_without_the_points(case, mixed_table, fitted):
+    X, y = case.table(mixed_table)
+    clf = fitted(case)
+    drawn = clf.posterior_draws()
+    xr.testing.assert_identical(drawn, clf.posterior_["posterior"].to_dataset()[list(drawn.data_vars)])
+    with pytest.raises(Refused, match="a fit by MAP is a point estimate and has no draws"):
+        case.make(inference="map").fit(X, y).posterior_draws()
+
+
+@every_case
 @pytest.mark.parametrize("value", [0.1, np.nan])
 def test_a_constant_column_contributes_nothing_and_is_noted(case, value, mixed_table, fitted):
     X, y = case.table(mixed_table)

@@ -45,6 +45,18 @@ def test_of_many_rows_the_concentration_is_learned_by_the_same_ones(monkeypatch)
     np.testing.assert_allclose(unknown.predict_proba(table[["x"]]), whole.predict_proba(table[["x"]]), atol=2e-3)
 
 
+def test_a_stream_continues_a_prior_and_is_continued(mixed_table):
+    X, y = mixed_table
+    X = X[NUMBERS]
+    table = X.assign(label=y)
+    given = {"m": 1.0, "kappa": 0.5, "a": 2.0, "b": 3.0}
+    whole = bc.GaussianNB(**given, random_state=1).fit(X, y)
+    before = bc.GaussianNB(**given, random_state=1).fit(X[:20], y[:20])
+    assert_same_answers(whole, before.as_prior().fit_stream([table[20:23], table[23:]], "label"), X, ("predictive",))
+    parts = bc.GaussianNB(**given, random_state=1).fit_stream([table[:20]], "label").partial_fit(X[20:], y[20:])
+    assert_same_answers(whole, parts, X, ("predictive",))
+
+
 def test_a_batch_without_a_column_is_named(mixed_table):
     X, y = mixed_table
     table = X[NUMBERS].assign(label=y)
