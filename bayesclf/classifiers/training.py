@@ -16,7 +16,7 @@ from bayesclf.classifiers.inputs import joined_labels
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, EveryTreeOfCells, Ordinal, Selected
 from bayesclf.families.base import Family, Statistics
-from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
+from bayesclf.families.by_evidence import ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
@@ -227,7 +227,7 @@ def about_impossible(blocks: Iterable[ColumnBlock], frame: Any, unlabeled: Integ
     for block in blocks:
         if block.candidate:
             X = columns.numbers(frame, block.names)[unlabeled]
-            impossible = ~(CANDIDATES[block.candidate].possible(X) | np.isnan(X))
+            impossible = ~(block.plain.support.holds(X) | np.isnan(X))
             for j in np.flatnonzero(impossible.any(axis=0)):
                 rows = unlabeled[impossible[:, j]]
                 yield (
@@ -295,7 +295,7 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
         if block.family.reads_numbers and not block.candidate:
             return cells
         X = cells.array()
-        return np.where(CANDIDATES[block.candidate].possible(X), X, np.nan) if block.candidate else X
+        return np.where(block.plain.support.holds(X), X, np.nan) if block.candidate else X
     return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
 
 

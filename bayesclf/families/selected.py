@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Axes, Family
+from bayesclf.families.base import Axes, Family, Support
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
@@ -84,6 +84,12 @@ class Selected(Family[Any]):
     def axes(self) -> Axes:
         """Coordinates of the wrapped family."""
         return self.family.axes
+
+    @property
+    @override
+    def support(self) -> Support:  # type: ignore[override]
+        """Which numbers columns of the wrapped family can have."""
+        return self.family.support
 
     @override
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
