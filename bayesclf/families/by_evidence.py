@@ -21,7 +21,6 @@ from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.moments import Moments, part_of_more
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson
-from bayesclf.families.selected import Selected
 
 
 @dataclass(frozen=True)
@@ -48,23 +47,20 @@ class Candidate:
             return False
         return bool(support.holds(values[:PROBE]).all() and support.holds(values).all())
 
-    def log_evidence(self, own: Statistics, inclusion: float | None = None) -> Array:
+    def log_evidence(self, own: Statistics) -> Array:
         """Return the log evidence of columns given their statistics, (feature); −∞ where the family has none.
 
         It is −∞ too where its prior cannot be set by the column: a gamma's, where rounding hides that the numbers
         differ.
-
-        With an `inclusion`, it is averaged over whether a column depends on the class, `bayesclf.families.Selected`.
         """
         family = self.family if self.compared is None else self.compared
-        prior = family if inclusion is None else Selected(family, inclusion)
         try:
-            found = np.asarray(prior.resolve_prior(own).log_evidence(own), dtype=float)
+            found = np.asarray(family.resolve_prior(own).log_evidence(own), dtype=float)
         except (InputError, DoesNotExist, Refused):
             each = np.arange(len(own.axes.features))
             if len(each) == 1:
                 return np.array([-np.inf])
-            return np.concatenate([self.log_evidence(own.select(each == j), inclusion) for j in each])
+            return np.concatenate([self.log_evidence(own.select(each == j)) for j in each])
         return np.where(np.isnan(found) | ~family.informative(own), -np.inf, found)
 
 
@@ -139,14 +135,12 @@ class ByEvidence:
     It is not a family itself: from statistics that hold every value, `chosen` makes blocks of plain families, so that
     everything that a family can do works with the choice.
 
-    `names`: Names of the candidates in `CANDIDATES`. `inclusion`: Prior probability that a column depends on the class
-    at all, where that is to be averaged over.
+    `names`: Names of the candidates in `CANDIDATES`.
 
     See Kass & Raftery (1995), *Bayes factors*, Journal of the American Statistical Association 90.
     """
 
     names: tuple[str, ...] = tuple(CANDIDATES)
-    inclusion: float | None = None
     name: ClassVar[str] = "by-evidence"
     kind: ClassVar[str] = "number"
     reads_numbers: ClassVar[bool] = True
@@ -181,7 +175,7 @@ class ByEvidence:
                 if name not in of_family:
                     of_family[name] = statistics_of(candidate.family, statistics.select(supported))
                 own = of_family[name].select(np.isin(of_family[name].axes.features, np.array(features)[supported]))
-                log_evidence[supported, place] = candidate.log_evidence(own, self.inclusion)
+                log_evidence[supported, place] = candidate.log_evidence(own)
             if has_density:
                 log_evidence[:, place] += log_steps[candidate.has_zeros]
         log_evidence[statistics.sizes < 2] = np.nan
@@ -191,11 +185,10 @@ class ByEvidence:
             names = tuple(compress(features, choices.chosen == place))
             if names:
                 family = CANDIDATES[name].family
-                prior = family if self.inclusion is None else Selected(family, self.inclusion)
                 own = of_family.get(name, statistics)
                 if name not in of_family or not set(names).issubset(own.axes.features):
                     own = statistics_of(family, statistics)
-                blocks.append((name, prior, names, own.select(np.isin(own.axes.features, names))))
+                blocks.append((name, family, names, own.select(np.isin(own.axes.features, names))))
         return choices, blocks
 
 
