@@ -122,7 +122,6 @@ class TestWhereTheyDoNotApply:
             (bc.GaussianNB(), "feature_count_", "are bernoulli or multinomial, but column 'x0' is gaussian"),
             (bc.GaussianDiscriminantAnalysis(), "theta_", "are gaussian, but column 'x0' is multivariate-gaussian"),
             (bc.GaussianNB(rule="mean", inference="map"), "theta_", "leaves no posterior to average over"),
-            (bc.NaiveBayes(), "inclusion_", "select=True only"),
         ],
     )
     def test_the_reason_is_one_sentence(self, clf, attribute, reason):

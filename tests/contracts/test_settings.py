@@ -43,7 +43,7 @@ TAKES_ALSO: dict[str, Callable[[Any], bool]] = {
 }
 """Values of `NO_NUMBERS` and `NO_FLAGS` that are meant all the same, by parameter."""
 
-FLAGS = ("unbiased", "select", "standardize")
+FLAGS = ("unbiased", "standardize")
 
 
 def refuses(name, call, value):

@@ -63,7 +63,6 @@ VARIANTS = {
     "weights": bc.LogisticRegression(
         prior_scale={"u": 1.0}, intercept_scale=math.inf, prior_form="reference", inference="map"
     ),
-    "selected": bc.NaiveBayes(select=True, random_state=1),
     "families by evidence": bc.NaiveBayes(families="auto", random_state=1),
     "class-free": bc.BayesNetClassifier([("wind", "sky")], class_free=["wind"], random_state=1),
     "learned scale": bc.LogisticRegression(
