@@ -115,10 +115,6 @@ MAIN_SUITE = ("nb", "categorical", "gda class", "gnb class-feature", "bernoulli"
 """Cases of the main suite where a test fits each of them: the others are variants, which are slow tests there."""
 
 
-def over(cases):
-    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
-
-
 every_case = mostly_slow(CASES, MAIN_SUITE)
 every_generative = mostly_slow(GENERATIVE, MAIN_SUITE)
 with_numbers = mostly_slow([case for case in GENERATIVE if "age" in case.columns], MAIN_SUITE)
