@@ -293,9 +293,9 @@ class LogisticModel:
                 f"the Laplace approximation of {self.size} parameters is refused: the limit is {DENSE_PARAMETERS}; "
                 "take inference='map', or fewer columns"
             )
-        return Lattice.explored(
-            self.weight_prior, Modes(self._searched, self.weight_prior, self._maximized), self._first
-        )
+        modes = Modes(self._searched, self.weight_prior, self._maximized)
+        start = self._first if self.learns else self.weight_prior.coordinates(self._mode)
+        return Lattice.explored(self.weight_prior, modes, start)
 
     @cached_property
     def _first(self) -> Array:

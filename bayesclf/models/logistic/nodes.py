@@ -157,7 +157,7 @@ class Lattice:
         top = max(self.nodes.values(), key=self.log_density)
         if len(self.nodes) == 1:
             return top
-        axes = [0] if self.prior.correlation is not None else [0, 1]
+        axes, start = [0] if self.prior.correlation is not None else [0, 1], self.normals.start(top.gamma)
         for distance in (1.0, *MODE_STEPS):
             shifts = [np.zeros(2)]
             for axis in axes:
@@ -165,13 +165,13 @@ class Lattice:
             if len(axes) > 1:
                 shifts.append(np.ones(2))
             size = distance * np.array(STEPS)
-            start = self.normals.start(top.gamma)
-            around, _ = self.made(top.at + np.array(shifts) * size, [start] * len(shifts))
+            around, after = self.made(top.at + np.array(shifts) * size, [start] * len(shifts))
             values = [self.log_density(node) for node in around]
             step = np.zeros(2)
             step[axes] = np.clip(np.nan_to_num(_vertex(np.array(values))), -2, 2)
-            ahead, _ = self.made((top.at + step * size)[None], [start])
-            top = max(*around, *ahead, key=self.log_density)
+            ahead, beyond = self.made((top.at + step * size)[None], after[:1])
+            made = zip([*around, *ahead], [*after, *beyond], strict=True)
+            top, start = max(made, key=lambda each: self.log_density(each[0]))
         return top
 
     @cached_property
