@@ -412,10 +412,7 @@ CANNOT = {
         lambda: bc.TextNB(vectorizer={"min_df": 2}).fit(["a b", "a c", "a"], [1, 0, None], **USE),
         "vectorizer option 'min_df' .* not for rows without a label",
     ),
-    "lengths": (
-        lambda: gaussian().fit(NUMBERS, ["a", None, "b"], **USE),
-        "X has 11 rows but y has inconsistent len",
-    ),
+    "lengths": (lambda: gaussian().fit(NUMBERS, ["a", None, "b"], **USE), "X has 11 rows but y has inconsistent len"),
     "weights": (
         lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=pd.isna(OF_NUMBERS).astype(float), **USE),
         "all rows with a label have weight zero",

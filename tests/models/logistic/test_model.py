@@ -1,7 +1,5 @@
 """Logistic regression: MAP, MLE, separability and scores, against scikit-learn and other optimizers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 
