@@ -105,21 +105,3 @@ def test_monotone_gaps_have_the_posterior_of_a_regression(rng):
             difference = np.subtract(*(getattr(part, method.replace("sd", "std"))() for part in (ours, theirs)))
             error = np.hypot(array_stats.mcse(ours, method=method), theirs.std() / np.sqrt(len(theirs)))
             assert abs(difference) < STANDARD_ERRORS * error
-
-
-def test_a_shift_and_the_units_change_nothing(rng):
-    """Columns moved by a million, or measured in other units, have the same completed scatters."""
-    X, y = rows_with_gaps(rng, 30)
-    prior, states = MultivariateGaussian(), []
-    for shift, unit in ((0.0, np.ones(3)), (1e6, np.ones(3)), (0.0, np.array([1e-9, 1.0, 1e9]))):
-        statistics = GroupedMoments.of(X / unit + shift, y, AXES)
-        alternation = prior.resolve_prior(statistics).alternation(statistics, 2)
-        own = np.random.default_rng(3)
-        state = alternation.start(own)
-        for _ in range(20):
-            state = alternation.step(state, own)
-        found = alternation.parameters(state)
-        states.append(((found["mu"] - shift) * unit, found["Sigma"] * np.outer(unit, unit)))
-    for other in states[1:]:
-        for one, values in zip(states[0], other, strict=True):
-            np.testing.assert_allclose(values, one, rtol=1e-6)

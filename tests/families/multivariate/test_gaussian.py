@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 import pytest
 from helpers.cases import MULTIVARIATE_GAUSSIAN
 from helpers.families import PYTHON
-from scipy import integrate, optimize, stats
+from scipy import optimize, stats
 from scipy.special import logsumexp
 
 from bayesclf.errors import DoesNotExist, Refused
@@ -85,41 +85,6 @@ def gains(prior, X, y, c, group):
         posterior = (resolved := given.resolve_prior(statistics)).posterior(statistics)
         found.append((posterior._log_normalizer() - resolved._log_normalizer())[group, 0])
     return np.array(found)
-
-
-@both
-def test_what_is_learned_is_quadrature_over_families_of_given_degrees(covariance):
-    """Mode, mean and interval of ν, and the predictive, by adaptive quadrature in ν of closed forms given it."""
-    X, y = data(2, n=25, missing=0.0)
-    prior, statistics = resolved(covariance, X, y)
-    posterior, group = prior.posterior(statistics), 0 if covariance == "shared" else 2
-
-    def log_density(c):
-        return stats.lognorm.logpdf(c, 1, scale=3) + gains(prior, X, y, [c], group)[0]
-
-    highest = log_density(10.0)
-
-    def integral(value):
-        return integrate.quad(lambda t: np.exp(log_density(np.exp(t)) - highest + t) * value(np.exp(t)), -4, 9)[0]
-
-    total = integral(lambda c: 1.0)
-    nu = np.atleast_1d(posterior.mean()["nu"][0])[group]
-    np.testing.assert_allclose(integral(lambda c: c + 4) / total, nu, rtol=1e-6)
-    low, high = np.quantile(posterior.freedom.draw(np.random.default_rng(0), 4000)[:, group], [0.025, 0.975])
-    inside = integrate.quad(lambda t: np.exp(log_density(np.exp(t)) - highest + t), np.log(low), np.log(high))[0]
-    assert abs(inside / total - 0.95) < 0.02
-    mode = optimize.minimize_scalar(lambda t: -log_density(np.exp(t)) - t, bounds=(-2, 7), method="bounded")
-    np.testing.assert_allclose(np.atleast_1d(prior.map(statistics)["nu"][0])[group], np.exp(mode.x) + 4, rtol=1e-4)
-
-    x, k = X[:1] + 0.3, 0 if covariance == "shared" else 2
-
-    def predictive(c):
-        psi = c * prior.scale[:, :, None] * np.eye(3)
-        given = replace(prior, nu=np.full(len(prior.nu), c + 4), psi=psi, scale=None)
-        return np.exp(given.posterior(statistics).log_predictive(x)[0, k])
-
-    found = np.exp(posterior.log_predictive(x)[0, k])
-    np.testing.assert_allclose(found, integral(predictive) / total, rtol=1e-6)
 
 
 @both
