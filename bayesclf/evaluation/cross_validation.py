@@ -325,7 +325,7 @@ class Study:
     Attributes
     ----------
     models
-        Unfitted classifiers by name. The seed of a fit depends on the place of its classifier among them.
+        Unfitted classifiers by name.
     table
         Rows (row, feature), label codes (row) and labels (outcome).
     question, seed, n_jobs, progress
@@ -356,15 +356,15 @@ class Study:
         whole
             Whether a fit on all rows is wanted, too.
         """
-        order, numbers = list(self.models), [*range(len(splits)), *([-1] if whole else [])]
-        units = [(name, number) for name in order for number in numbers if (name, number) not in self.finished]
+        numbers = [*range(len(splits)), *([-1] if whole else [])]
+        units = [(name, number) for name in self.models for number in numbers if (name, number) not in self.finished]
         tasks = (
             (
                 self.models[name],
                 self.table,
                 splits[number] if number >= 0 else None,
                 self.question,
-                unit_seed(self.seed, order.index(name), number),
+                unit_seed(self.seed, number),
             )
             for name, number in units
         )
@@ -379,9 +379,12 @@ class Study:
         return len(self.finished) == total
 
 
-def unit_seed(seed: int, model: int, index: int) -> int:
-    """Return the seed of a unit, its own, so that neither order nor number of workers changes a number."""
-    return int(np.random.SeedSequence([seed, model, index + 1]).generate_state(1)[0] >> 1)
+def unit_seed(seed: int, split: int) -> int:
+    """Return the seed of the fits of a split, so that neither order nor number of workers changes a number.
+
+    A fit on all rows (−1) has the seed itself, as a fit without a comparison has.
+    """
+    return seed if split < 0 else int(np.random.SeedSequence([seed, split + 1]).generate_state(1)[0] >> 1)
 
 
 def unit(

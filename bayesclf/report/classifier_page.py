@@ -145,7 +145,7 @@ def headline(diagnosis: Diagnosis) -> str:
         return (
             f"The checks found no issue: {len(diagnosis.passed)} passed"
             + (f" and {len(diagnosis.tips)} gave tips" if diagnosis.tips else "")
-            + (f"; {len(diagnosis.skipped)} could not be run." if diagnosis.skipped else ".")
+            + (f"; {len(diagnosis.skipped)} could not be answered." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
     return f"Read before you trust it: {joined(named)}."

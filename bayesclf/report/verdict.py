@@ -46,8 +46,11 @@ ERROR = "one standard error over the rows, with Nadeau and Bengio's allowance fo
 LARGE_SHARE = 0.5
 """Share of a log loss from which on the rows that make it up are worth a sentence."""
 
-SHOWN_NOTES = 8
-"""The most sentences about the reading of a table on the first screen."""
+LEFT_OUT = "left out ("
+"""What a note has about rows and columns that are left out; in the brackets is which rows, or what keeps them."""
+
+MOST_LEFT_OUT = 5
+"""The most sentences about what is left out on the first screen."""
 
 MOST_REASONS = 2
 """Reasons why rules have no answer that are shown; `table` has all."""
@@ -67,14 +70,17 @@ class Verdict:
         What not to trust in this comparison.
     models
         Where the models stand, each at its leading rule, and the baseline; the smallest log loss first.
+    useful
+        Whether the recommended model is better than the class shares, at least probably.
     next_step
-        The call that comes next.
+        What comes next: a call, or where no model is useful, what may help.
     """
 
     headline: str
     findings: tuple[str, ...]
     cautions: tuple[str, ...]
     models: tuple[Standing, ...] = ()
+    useful: bool = True
     next_step: str = ""
 
 
@@ -124,6 +130,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
         tuple(ranked),
+        baseline.kind in ("behind", "leaning"),
         _next(comparison, best, baseline.kind),
     )
 
@@ -131,25 +138,28 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     """Return the call that checks the recommended model, or under another rule than its own, predicts by it.
 
-    Where it is not clear whether a model is useful, return the call that tells whether more rows would show it.
+    Where no model is clearly useful, return what may help.
     """
     model, rule = best
-    if model not in comparison.fits:
-        return f"comparison.peers[{model!r}].predict_proba(X_new)"
-    fit = f"comparison.fits[{model!r}]"
+    fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
+    if baseline == "tied":
+        return "add columns that differ between the classes; more rows of these columns will not help"
     if baseline not in ("behind", "leaning"):
-        return "" if baseline == "tied" else f"bc.learning_curve({fit}, X, y).plot()"
+        curve = f"bc.learning_curve({fit}, X, y).plot() shows whether more rows help"
+        return f"add rows, or columns that differ between the classes; {curve}"
+    if model not in comparison.fits:
+        return f"{fit}.predict_proba(X_new)"
     cost = "" if comparison.costs is None else ", cost=cost"
     own = rule == resolve(comparison.fits[model].requested_rule(None))[0].name
     return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r}{cost})"
 
 
-def read(comparison: Comparison) -> list[str]:
-    """Return what was decided while the table was read, a sentence for each of the first decisions."""
+def read(comparison: Comparison) -> tuple[list[str], list[str]]:
+    """Return what was decided while the table was read, in sentences: what was left out, and the rest."""
     notes = untold(comparison.read, comparison.X)
-    more = len(notes) - SHOWN_NOTES
-    shown = [f"{first_upper(note)}." for note in notes[:SHOWN_NOTES]]
-    return [*shown, f"{more} more of what was decided while the table was read: see Data."] if more > 0 else shown
+    left_out = [note for note in notes if LEFT_OUT in note][:MOST_LEFT_OUT]
+    rest = [note for note in notes if note not in left_out]
+    return [f"{first_upper(note)}." for note in left_out], [f"{first_upper(note)}." for note in rest]
 
 
 def untold(notes: Sequence[str], frame: pd.DataFrame) -> list[str]:

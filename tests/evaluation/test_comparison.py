@@ -296,4 +296,5 @@ def test_a_clear_gain_that_does_not_matter_is_called_that(rng):
     found = bc.compare([bc.GaussianNB(inference="map")], x[:, None], y, cv=2, repeats=1, rules=["map"])
     judged = verdict(found, found.table)
     assert judged.headline.startswith("No model is better than always predicting the class shares by enough to matter")
-    assert judged.next_step == ""
+    assert not judged.useful
+    assert judged.next_step.startswith("add columns")
