@@ -148,7 +148,7 @@ def headline(diagnosis: Diagnosis) -> str:
             + (f"; {len(diagnosis.skipped)} could not be answered." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
-    return f"Read before you trust it: {joined(named)}."
+    return f"The checks found {counted(len(diagnosis.issues), 'issue')}: {joined(named)}."
 
 
 def _answer(classifier: BayesClassifier, held_out: HeldOut | None) -> str:

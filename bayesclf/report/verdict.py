@@ -18,14 +18,14 @@ from bayesclf.evaluation.score_table import (
     HeldOut,
     Key,
     Standing,
-    gain,
     less_confident,
     mean,
     over_confidence,
     score_table,
     standings,
+    with_error,
 )
-from bayesclf.report.facts import compared, loss_and_shares, no_better
+from bayesclf.report.facts import loss_and_shares, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
 from bayesclf.rules import resolve
@@ -68,6 +68,8 @@ class Verdict:
         How the other models compare with it, then its rules.
     cautions
         What not to trust in this comparison.
+    decisions
+        How the decisions compare with one decision for all rows; these sentences are findings or cautions, too.
     models
         Where the models stand, each at its leading rule, and the baseline; the smallest log loss first.
     useful
@@ -79,6 +81,7 @@ class Verdict:
     headline: str
     findings: tuple[str, ...]
     cautions: tuple[str, ...]
+    decisions: tuple[str, ...] = ()
     models: tuple[Standing, ...] = ()
     useful: bool = True
     next_step: str = ""
@@ -98,28 +101,25 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 
     Without checks, the convergence problems that the fits reported are used instead.
     """
-    found = _findings(comparison, diagnoses)
-    records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
-    labels = _constant(comparison) if records else ()
+    leaders, found, missing = comparison.leaders, _findings(comparison, diagnoses), _unavailable(comparison)
+    if not leaders:
+        return Verdict("No model could answer under any rule.", (), (*_too_good(comparison), *missing, *found))
+    best, priced = comparison.best, comparison.costs is not None
+    said = _cheapest(comparison) if priced else (no_better(comparison, best, comparison.classes),)
+    decided = tuple(filter(None, said))
     cautions = (
         *_too_good(comparison),
-        *labels,
-        *_unavailable(comparison),
+        *(() if priced else decided),
+        *missing,
         *_infinite(comparison, table),
         *_no_better_than_shares(comparison),
         *found,
         *_overconfident(comparison),
     )
-    if not records:
-        return Verdict("No model could answer under any rule.", (), cautions)
-    entries = {_key(record): record for record in records}
-    own = {key: record for key, record in entries.items() if key[0] != BOOSTING}
-    common = (*_accuracy(comparison, own), *_cheapest(comparison, entries))
-    best = comparison.best
-    if np.isinf(entries[best]["log_loss"]):
+    common = (*_accuracy(comparison), *(decided if priced else ()))
+    if np.isinf(mean(comparison, best, "log_loss")):
         headline = "Every model gave the true class of some row the probability 0, so every log loss is infinite."
-        return Verdict(headline, common, cautions)
-    leaders = comparison.leaders
+        return Verdict(headline, common, cautions, decided)
     models = standings(comparison, leaders, against=best)
     ranked = standings(comparison, [*leaders, BASELINE])
     baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if _key(one) == BASELINE)
@@ -129,6 +129,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         _headline(comparison, baseline, models[1:]) + but,
         (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
+        decided,
         tuple(ranked),
         baseline.kind in ("behind", "leaning"),
         _next(comparison, best, baseline.kind),
@@ -221,7 +222,7 @@ def _against_best(comparison: Comparison, standing: Standing) -> str:
     size = pair(standing.difference, standing.error)
     if standing.kind == "tied":
         amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss differs by only {size}"
-        return f"{name} is tied with it: {amount}."
+        return f"{name} is tied with the recommended model: {amount}."
     if standing.kind == "open":
         return f"{name} may be as good: its log loss is larger by {size}."
     reason = extremes(comparison, standing.model, standing.rule)
@@ -241,7 +242,7 @@ def _boosting(comparison: Comparison) -> Iterable[str]:
     _, found = standings(comparison, [best, boosting], against=first)
     size, than = pair(found.difference, found.error), "larger" if first == best else "smaller"
     said = {
-        "tied": f"is tied with it: its log loss differs by only {size}",
+        "tied": f"is tied with the recommended model: its log loss differs by only {size}",
         "behind": f"clearly has a {than} log loss, by {size}",
         "leaning": f"probably has a {than} log loss, by {size}",
     }.get(found.kind, f"may be as good: its log loss is {than} by {size}")
@@ -270,13 +271,14 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
     yield f"Rules of {model}{'' if tied else f', against {rule}'}: {'; '.join(parts)}."
 
 
-def _accuracy(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> tuple[str, ...]:
+def _accuracy(comparison: Comparison) -> tuple[str, ...]:
     """Name the most accurate entry, if it is more accurate than the recommended one, at least probably."""
     best = comparison.best
-    found = standings(comparison, [best, *(key for key in scores if key != best)], "error")
+    keys = [(model, rule) for model in comparison.models if model != BOOSTING for rule in comparison.rules_of(model)]
+    found = standings(comparison, keys, "error")
     own = next(standing for standing in found if _key(standing) == best)
     leader = found[0]
-    if own.kind not in ("behind", "leaning") or not np.isfinite(scores[best]["log_loss"]):
+    if own.kind not in ("behind", "leaning") or np.isinf(mean(comparison, best, "log_loss")):
         return ()
     name = entry_name(comparison, *_key(leader))
     size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
@@ -284,40 +286,16 @@ def _accuracy(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> t
     return (f"{first_upper(name)} has the best accuracy, {word} above the recommended model's (by {size}).",)
 
 
-def _constant(comparison: Comparison) -> Iterable[str]:
-    """Say where the decisions of the recommended entry are not clearly better than one decision for all rows."""
-    best = comparison.best
-    if comparison.costs is None:
-        said = no_better(comparison, best, comparison.classes)
-        return (said,) if said else ()
-    judged = gain(comparison, best, "cost")
-    if judged.state == "yes":
-        return ()
-    own, constant = (number(mean(comparison, key, "cost")) for key in (best, BASELINE))
-    return (
-        f"At the given costs its decisions are {compared(judged, 'cheaper', 'more expensive')} "
-        f"{_every_row(comparison)}: {own} per row, against {constant}.",
-    )
-
-
-def _constant_decision(comparison: Comparison) -> str:
-    """Return the best class for all rows together, empty where it is best to reject them."""
-    log_shares = np.log(class_shares(comparison.y, len(comparison.classes)))[None]
-    assert comparison.costs is not None
-    code = comparison.costs.decide(log_shares)
-    return "" if code[0] == REJECTED else str(comparison.classes[code[0]])
-
-
 def _every_row(comparison: Comparison) -> str:
     """Return the cheapest decision for all rows together, in words."""
-    label = _constant_decision(comparison)
-    return f"always deciding for '{label}'" if label else "rejecting every row"
+    assert comparison.costs is not None
+    log_shares = np.log(class_shares(comparison.y, len(comparison.classes)))[None]
+    (code,) = comparison.costs.decide(log_shares)
+    return "rejecting every row" if code == REJECTED else f"always deciding for '{comparison.classes[code]}'"
 
 
-def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> Iterable[str]:
-    """Name the models whose decisions cost least, where there are costs, and what the same decision for all costs."""
-    if comparison.costs is None:
-        return
+def _cheapest(comparison: Comparison) -> Iterable[str]:
+    """Name the models whose decisions cost least, and what the same decision for all costs."""
     found = standings(comparison, [*comparison.leaders, BASELINE], "cost")
     names = {
         _key(one): _every_row(comparison)
@@ -326,10 +304,11 @@ def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> I
         for one in found
     }
     first, *others = found
-    record = scores.get(_key(first), {"cost_se": np.nan, "rejected": 0.0})
-    rejected = f", with {percent(record['rejected'])} of the rows rejected" if record["rejected"] > 0 else ""
-    verb = "costs" if _key(first) == BASELINE else "cost"
-    price = pair(first.loss, record["cost_se"])
+    verb, rejected = "costs", ""
+    if _key(first) != BASELINE:
+        share = mean(comparison, _key(first), "rejected")
+        verb, rejected = "cost", f", with {percent(share)} of the rows rejected" * (share > 0)
+    price = pair(first.loss, with_error(comparison, _key(first), "cost")["cost_se"])
     yield f"At the given costs {names[_key(first)]} {verb} least, {price} per row{rejected}."
     near = [f"{names[_key(one)].rstrip(',')} ({number(one.loss)})" for one in others if one.kind in ("open", "tied")]
     if near:
@@ -461,8 +440,6 @@ def overview(comparison: Comparison) -> Display:
     table = score_table(comparison, calibrated=False)
     shown = scores(comparison, table)
     judged = verdict(comparison, table)
-    records = {_key(record): record for record in table.to_dict("records")}
-    decided = [*_cheapest(comparison, records), *_constant(comparison)] if judged.models else []
     missing = _unavailable(comparison)
     more = len(missing) - MOST_REASONS
     return Display(
@@ -475,7 +452,7 @@ def overview(comparison: Comparison) -> Display:
             *([f"{counted(more, 'more reason')} in the table."] if more > 0 else []),
             *(judged.headline, *judged.findings[:1]),
             *(f"{first_upper(said)}." for one in comparison.too_good for said in one),
-            *([" ".join(decided)] if decided else []),
+            *filter(None, [" ".join(judged.decisions)]),
             *comparison.read[:MOST_REASONS],
         ),
     )

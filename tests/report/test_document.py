@@ -305,16 +305,16 @@ def test_labels_no_better_than_the_most_frequent_class_come_first(rare_rows):
     judged = verdict(found, found.table)
     frame = found.predictions
     recall = (frame["predicted"][frame["label"] == "yes"] == "yes").mean()
-    assert judged.cautions[0].startswith("Its labels are no")
+    assert judged.cautions[0].startswith("The labels are no")
     assert "always predicting 'no'" in judged.cautions[0]
     assert recall == 0
-    assert "against 90.0%. It finds no row of 'yes'." in judged.cautions[0]
+    assert "against 90.0%. No row is found of 'yes'." in judged.cautions[0]
     assert judged.cautions[0] in Page(render(found)).words
     half = RARE == "yes"
     half[:200] = False  # clearly better labels that find only half of a class may still find few of another
     third = np.where(half, "yes", np.where(np.arange(400) % 50 == 3, "few", "no"))
     found = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * half[:, None], third, rules=["map"])
-    assert verdict(found, found.table).cautions[0].startswith("It finds no row of 'few'. If some errors are worse")
+    assert verdict(found, found.table).cautions[0].startswith("No row is found of 'few'. If some errors are worse")
     clear = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * (RARE == "yes")[:, None], RARE, rules=["map"])
     assert verdict(clear, clear.table).cautions == ()
 
@@ -325,7 +325,5 @@ def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
     assert cost.baseline == "0.500"  # "no" for all: a tenth of the rows at 5 each
     dear = compared({"nb": bc.GaussianNB()}, rare_rows, RARE, rules=["map"], cost=[[0, 1], [1, 0]])
     judged = verdict(dear, dear.table)
-    assert judged.cautions[0].startswith("At the given costs its decisions are no")
-    assert "cheaper than always deciding for 'no': " in judged.cautions[0]
     assert "always deciding for 'no'" in str(dear)
     assert "always deciding for 'no' (0.100)" in " ".join(judged.findings)
