@@ -155,9 +155,9 @@ def identifiers(context: Context) -> Answer:
 
     Whole numbers number the rows if they only rise or fall, or if none occurs twice although measured ones would: n
     independent numbers in a range of R are all different with probability Π(1 − i/R) at most, i < n, whatever their
-    distribution. So the numbers of a random part of some rows are found, in any order. Different whole numbers of a
-    column that is called an identifier, such as "id" or "customer_id", are one. Reading a file leaves out the same
-    columns.
+    distribution. So the numbers of a random part of some rows are found, in any order. A column that is called an
+    identifier, such as "id" or "customer_id", is one if each value has fewer than five rows on average. Reading a file
+    leaves out the same columns.
     """
     frame = context.frame
     if len(frame) < remarks.FEWEST_ROWS:

@@ -18,16 +18,17 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import (
     LOCATION,
     LOST,
+    POSITIVE,
     VARIANCE,
     Axes,
     Family,
     Statistics,
+    Support,
     in_numbers,
     require_choice,
     require_each,
     require_positive,
 )
-from bayesclf.families.cells import positive
 from bayesclf.families.moments import Moments
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.template import log_rising
@@ -267,11 +268,16 @@ class Gaussian(Family[Moments]):
         return out
 
     def _student(self, z: Array) -> Array:
+        if 1 in self._shared:
+            return np.stack([self._gain_of_rows(z, state) for state in self._states()], axis=1)
+        m, kappa, a, b = map(np.array, zip(*self._states(), strict=True))
+        return StudentScores(2 * a, m, (kappa + 1) / kappa * b / a)(z)
+
+    def _states(self) -> list[State]:
+        """Return m, κ, a and b of each class."""
         m, kappa, a, b = self.hyperparameters()
         a, b = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
-        if 1 not in self._shared:
-            return StudentScores(2 * a, m, (kappa + 1) / kappa * b / a)(z)
-        return np.stack([self._gain_of_rows(z, state) for state in zip(m, kappa, a, b, strict=True)], axis=1)
+        return list(zip(m, kappa, a, b, strict=True))
 
     def _gain_of_rows(self, z: Array, state: State) -> Array:
         """Return the gain of each row (row, feature), from one state or one for each row, (row)."""
@@ -280,19 +286,18 @@ class Gaussian(Family[Moments]):
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Return the gain of each row after the others of its class; NaN where no digits of b are left without it."""
         z, log_slope = self._changed(X, self.axes)
-        m, kappa, a, b = self.hyperparameters()
-        group = np.zeros_like(y) if 0 in self._shared else y
-        n, x, scatter = _of_cells(z)
-        row = self.after((m[y], kappa[y], a[group], b[group]), (-n, x, scatter), self._shared_in_row)
-        kept = (row[3] > LOST * b[group]).all(axis=1)
-        variance = row[2], np.where(kept[:, None], row[3], b[group])
-        if 0 in self._shared:
-            of_classes = [self._gain_of_rows(z, (*state, *variance)) for state in zip(m, kappa, strict=True)]
-            out = np.stack(of_classes, axis=1)
-        else:
-            out = self._student(z)
-        out[np.arange(len(y)), y] = self._gain_of_rows(z, (*row[:2], *variance))
-        out[~kept] = np.nan
+        out, states = self._student(z), self._states()
+        for k in np.unique(y):
+            rows = np.flatnonzero(y == k)
+            n, x, scatter = _of_cells(z[rows])
+            taken = -n, x, scatter
+            *_, a, b = self.after(states[k], taken, self._shared_in_row)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                if 0 in self._shared:
+                    of_classes = [self._gain_of_rows(z[rows], (*own[:2], a, b)) for own in states]
+                    out[rows] = np.stack(of_classes, axis=1)
+                out[rows, k] = -self.gain(states[k], taken, self._shared_in_row).sum(axis=1)
+            out[rows[(b <= LOST * states[k][3]).any(axis=1)]] = np.nan
         out += log_slope
         return out
 
@@ -401,12 +406,13 @@ class LogNormal(Gaussian):
     name: ClassVar[str] = "log-normal"
     likelihood: ClassVar[str] = "LogNormal(mu, sigma2)"
     distribution: ClassVar[str] = "LogNormal"
+    support: ClassVar[Support] = POSITIVE
     reads_numbers: ClassVar[bool] = False
 
     @override
     def _changed(self, X: Array, axes: Axes) -> tuple[Array, Array]:
         """Return log x and −Σ log x."""
-        observed, values = positive(X, axes, self.name)
+        observed, values = self.support.read(X, axes, self.name)
         logs = np.where(observed > 0, np.log(values), np.nan)
         return logs, -np.nansum(logs, axis=1, keepdims=True)
 
@@ -439,8 +445,10 @@ class LogNormal(Gaussian):
 
 
 def _of_cells(z: Array) -> tuple[Array, Array, float]:
-    """Return the moments of each cell: whether it is observed, its number, and no scatter."""
+    """Return the moments of each cell: whether it is observed, its number, and no scatter; n of one row if all are."""
     missing = np.isnan(z)
+    if not missing.any():
+        return np.ones((1, z.shape[1])), z, 0.0
     return (~missing).astype(float), np.where(missing, 0.0, z), 0.0
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ SMALLEST, LARGEST = 1e-100, 1e100
 
 BLOCK_CELLS = 2**16
 """Cells that are looked at together, few enough to stay in the cache."""
+
+LONG_ROW = 2**10
+"""Cells of a row that NumPy reduces at the rate of the memory."""
 
 
 def blocks_of(rows: int, features: int, cells: int = BLOCK_CELLS) -> Iterator[slice]:
@@ -101,9 +104,9 @@ class Numbers:
         for place, cells in sources:
             for rows in blocks_of(self.length, cells[:1].size):
                 some = cells[rows]
-                low[place] = least(low[place], least.reduce(some, axis=0))
-                high[place] = most(high[place], most.reduce(some, axis=0))
-                total[place] += add(some, axis=0, dtype=float)
+                low[place] = least(low[place], _of_columns(least.reduce, some))
+                high[place] = most(high[place], _of_columns(most.reduce, some))
+                total[place] += _of_columns(partial(add, dtype=float), some)
                 count[place] += len(some) if self.ordinary else (~np.isnan(some)).sum(axis=0)
         return low, high, total, count
 
@@ -115,6 +118,16 @@ def out_of_range(found: Mapping[str, str]) -> InputError:
         f"the largest magnitude of a column must be 0 or between {SMALLEST:g} and {LARGEST:g}, unlike that of column "
         f"{some}; multiply or divide such a column by a constant"
     )
+
+
+def _of_columns(reduce: Callable[..., Any], cells: Cells) -> Any:
+    """Reduce cells (row, …) along the rows, several rows as one where they are short: NumPy takes long for each."""
+    together = LONG_ROW // max(cells[0].size, 1)
+    if cells.ndim > 1 and cells.flags.c_contiguous and len(cells) > together > 1:
+        whole = len(cells) - len(cells) % together
+        long = reduce(cells[:whole].reshape(whole // together, -1), axis=0)
+        cells = np.concatenate([long.reshape(together, -1), cells[whole:]])
+    return reduce(cells, axis=0)
 
 
 def _squares_are_small(cells: Cells) -> bool:

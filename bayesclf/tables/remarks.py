@@ -292,6 +292,9 @@ CHANCE = 0.01
 ROW_NAMES = re.compile(r"(?i:id|uuid|guid|row_?names?|index)|.+[_ .-](?i:id|uuid)|.*[a-z](Id|ID)")
 """Names of columns that name rows, where their values are all different."""
 
+FEW_ROWS_EACH = 5
+"""The mean number of rows for each value below which a column that is called an identifier says little of new rows."""
+
 FEWEST_VALUES = 2
 """The fewest equal values of a column that are no chance, where all other cells are empty."""
 
@@ -430,20 +433,24 @@ def names_rows(column: pd.Series[Any]) -> str:
     """Return how a column names or numbers the rows; empty if it does neither.
 
     Words name the rows if nearly all are different and they are no numbers. Whole numbers do if they only rise or fall.
-    Different ones do if measured ones would not differ (`all_different`), or if the column is called an identifier.
+    Different ones do if measured ones would not differ (`all_different`). Both do if the column is called an identifier
+    and has few rows for each value, such as those of one patient.
     """
     values = column.dropna()
     if len(values) < FEWEST_ROWS:
         return ""
-    named = bool(ROW_NAMES.fullmatch(str(column.name)))
+    different = values.nunique()
+    named = FEW_ROWS_EACH * different > len(values) and ROW_NAMES.fullmatch(str(column.name)) is not None
+    identifier = f"is an identifier with fewer than {FEW_ROWS_EACH} rows for each value" if named else ""
     if kind_of(column) == "category":
-        different = values.nunique()
         if different <= MOST_DIFFERENT * len(values) or (_mostly_numbers(values) and not named):
-            return ""
+            return identifier
         return "has a different value in almost every row"
     x = values.to_numpy(dtype=float)
-    if not np.isfinite(x).all() or not (x == np.floor(x)).all() or not values.is_unique:
+    if not np.isfinite(x).all() or not (x == np.floor(x)).all():
         return ""
+    if different < len(x):
+        return identifier
     steps = np.diff(x)
     counts = all_different(len(x), np.ptp(x) + 1) < CHANCE or (steps > 0).all() or (steps < 0).all()
     return "numbers the rows" if counts or named else ""
@@ -507,7 +514,7 @@ def decided(
     """
     for name in known:
         require_column(name, [str(column) for column in frame.columns], where)
-    if target is not None and (why := names_rows(frame[target])):
+    if target is not None and (why := names_rows(frame[target].rename("label"))):
         raise InputError(
             f"{where}: the label column {target!r} {why}, and so does not say a class; choose another "
             f"{option('target')}"

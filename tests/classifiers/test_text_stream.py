@@ -1,11 +1,11 @@
 """Documents that pass batch by batch: what `fit` learns of all at once, whatever the batches."""
 
-import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.effort import peak
 from helpers.suites import mainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,12 +118,6 @@ def test_what_cannot_be_learned_of_documents_is_said():
     assert words.fit_stream(numbers, "label", kinds={"text": "text"}).vocabulary_ == ("1", "2")
 
 
-def test_a_batch_without_words_is_no_reason_to_stop():
-    table = pd.concat([TABLE[:3].assign(text="?"), TABLE], ignore_index=True)
-    clf = bc.TextNB(alpha=2.0, inference="map")
-    assert_same(clone(clf).fit_stream([table[:3], table[3:]], "label"), clone(clf).fit(table[["text"]], table["label"]))
-
-
 @pytest.mark.slow
 def test_memory_is_that_of_the_different_words_and_a_batch():
     """Four times as many documents of the same words take no more."""
@@ -134,14 +128,9 @@ def test_memory_is_that_of_the_different_words_and_a_batch():
             texts = [" ".join(words) for words in rng.choice(1000, size=(150, 20)).astype(str)]
             yield pd.DataFrame({"text": texts, "label": rng.choice(["a", "b"], 150)})
 
-    def peak(number):
-        tracemalloc.start()
-        clf = bc.TextNB(alpha=2.0, inference="map")
-        clf.fit_stream(lambda: documents(number), "label")
-        found = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+    def fit(number):
+        clf = bc.TextNB(alpha=2.0, inference="map").fit_stream(lambda: documents(number), "label")
         assert number == 1 or len(clf.vocabulary_) == 990  # words of one digit are none
-        return found
 
-    peak(1)
-    assert peak(16) < 1.3 * peak(4)
+    fit(1)
+    assert peak(fit, 16) < 1.3 * peak(fit, 4)

@@ -164,6 +164,10 @@ CASES = {
         0,
         "column 'PassengerId' has a different value in almost every row and is left out",
     ),
+    "rows of few patients": (
+        "patient_id,clinic_id,a,cls\n" + "".join(f"p{i // 3},{i % 4},{i % 7},{LABELS[i % 3]}\n" for i in range(40)),
+        *({"clinic_id": "number", "a": "number"}, 0, "'patient_id' is an identifier with fewer than 5 rows for each"),
+    ),
     "names": (
         rows("w{i},{j},{y}", "who,a,cls\n"),
         {"a": "number"},
