@@ -397,31 +397,26 @@ def unit(
     """Fit on the training rows of a split and score on its test rows; without a split, fit on all rows."""
     X, y, classes = table
     rows = slice(None) if split is None else split[0]
-    names = peers.rules_of(classifier, question.rules)
+    names, own = peers.rules_of(classifier, question.rules), isinstance(classifier, BayesClassifier)
     start = time.perf_counter()
     try:
-        fitted, notes = _fit(classifier, X.iloc[rows], classes[y[rows]], classes, seed)
+        if own:
+            fitted, notes = fit(classifier, X.iloc[rows], classes[y[rows]], classes, seed)
+        else:
+            fitted, notes = peers.fit(classifier, X.iloc[rows], classes[y[rows]], seed)
         if split is None:
             return fitted, notes
-        answers = _evaluate(fitted, X.iloc[split[1]], y[split[1]], classes, replace(question, rules=names))
+        asked, codes = X.iloc[split[1]], y[split[1]]
+        if own:
+            answers = evaluate(fitted, asked, codes, names, question.costs)
+        else:
+            answers = {peers.NO_RULE: scored(peers.log_proba(fitted, asked, classes), codes, question.costs)}
     except Refused as reason:
         if split is None:
             return None, []  # the folds have the reason
         return Evaluation(dict.fromkeys(names, str(reason)), time.perf_counter() - start, (), ())
-    problems = fitted.convergence_problems_ if isinstance(fitted, BayesClassifier) else ()
+    problems = fitted.convergence_problems_ if own else ()
     return Evaluation(answers, time.perf_counter() - start, tuple(notes), problems)
-
-
-def _fit(classifier: Any, X: Any, y: Any, classes: Any, seed: int) -> tuple[Any, list[str]]:
-    if isinstance(classifier, BayesClassifier):
-        return fit(classifier, X, y, classes, seed)
-    return peers.fit(classifier, X, y, seed)
-
-
-def _evaluate(fitted: Any, X: Any, y: Integers, classes: Any, question: Question) -> dict[str, RowScores | str]:
-    if isinstance(fitted, BayesClassifier):
-        return evaluate(fitted, X, y, question.rules or (), question.costs)
-    return {peers.NO_RULE: scored(peers.log_proba(fitted, X, classes), y, question.costs)}
 
 
 def scored(log_proba: Array, y: Integers, costs: Costs | None) -> RowScores:

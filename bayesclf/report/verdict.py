@@ -113,8 +113,8 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         *missing,
         *_infinite(comparison, table),
         *_no_better_than_shares(comparison),
-        *found,
         *_overconfident(comparison),
+        *found,
     )
     common = (*_accuracy(comparison), *(decided if priced else ()))
     if np.isinf(mean(comparison, best, "log_loss")):
@@ -366,14 +366,21 @@ def _findings(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None)
             for model, fit in comparison.fits.items()
             for problem in fit.convergence_problems_
         ]
-    models: dict[tuple[str, str, str, str], list[str]] = {}
+    issues: dict[tuple[str, str, str, str], list[str]] = {}
+    tips: dict[str, list[str]] = {}
     for model, diagnosis in diagnoses.items():
-        for one in (*diagnosis.issues, *diagnosis.tips):
-            models.setdefault((in_sentence(one.title), one.reason, one.code, one.next_step), []).append(model)
-    return [
+        for one in diagnosis.issues:
+            issues.setdefault((in_sentence(one.title), one.reason, one.code, one.next_step), []).append(model)
+        for one in diagnosis.tips:
+            tips.setdefault(f"{in_sentence(one.title)} ({one.code})", []).append(model)
+    said = [
         f"{joined(names)}, {title}: {reason} ({code}). {first_upper(step)}."
-        for (title, reason, code, step), names in models.items()
+        for (title, reason, code, step), names in issues.items()
     ]
+    if tips:
+        listed = "; ".join(f"{title} of {joined(names)}" for title, names in tips.items())
+        said.append(f"Tips in the sections of the models: {listed}.")
+    return said
 
 
 def _too_good(comparison: Comparison) -> list[str]:
