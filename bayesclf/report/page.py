@@ -24,7 +24,7 @@ from bayesclf.report.classifier_page import checks, data, model_and_priors, reli
 from bayesclf.report.facts import MOST_CLASSES, confusion, decided, errors, facts, facts_table
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.rules import RULES
-from bayesclf.wording import counted, first_upper, listed, number
+from bayesclf.wording import counted, first_upper, listed, number, sentences
 
 MOST_DISAGREEMENTS = 20
 """Rows on which the rules of a model disagree that are listed."""
@@ -113,7 +113,7 @@ def _of_all(comparison: Comparison) -> list[str]:
 def _scores(comparison: Comparison, scores: pd.DataFrame, shared: Sequence[str]) -> list[Part]:
     """Return the notes on all models, the table of scores, and that of costs."""
     shown = table.scores(comparison, scores)
-    parts: list[Part] = [Items([*map(first_upper, shared)])] if shared else []
+    parts: list[Part] = [Items(sentences(shared))] if shared else []
     if len(shown):
         parts.append(Table(scores, shown, best=0, meanings=table.MEANINGS))
     used = {name for _, name in comparison.answers}
@@ -134,7 +134,7 @@ def _section(
 ) -> Section:
     """Return what there is of one model: how it was fitted, its probabilities and decisions, checks and priors."""
     about = [_engine(comparison, name), f"{number(comparison.seconds.get(name, 0.0), 2)} s per fold"]
-    own = [first_upper(note) for note in comparison.notes.get(name, ()) if note not in shared]
+    own = sentences(note for note in comparison.notes.get(name, ()) if note not in shared)
     parts: list[Part] = [Text(" · ".join(about), "quiet"), Items(own)]
     if comparison.rules_of(name):
         parts += _answers(comparison, name)

@@ -30,7 +30,7 @@ from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
 from bayesclf.rules import resolve
 from bayesclf.tables.remarks import spike
-from bayesclf.wording import counted, first_upper, joined, number, pair, percent
+from bayesclf.wording import counted, first_upper, joined, number, pair, percent, sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,11 +143,8 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     """
     model, rule = best
     fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
-    if baseline == "tied":
-        return "add columns that differ between the classes; more rows of these columns will not help"
-    if baseline not in ("behind", "leaning"):
-        curve = f"bc.learning_curve({fit}, X, y).plot() shows whether more rows help"
-        return f"add rows, or columns that differ between the classes; {curve}"
+    if helps := what_helps(baseline, fit):
+        return helps
     if model not in comparison.fits:
         return f"{fit}.predict_proba(X_new)"
     cost = "" if comparison.costs is None else ", cost=cost"
@@ -155,12 +152,23 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r}{cost})"
 
 
+def what_helps(shares: Kind, fit: str) -> str:
+    """Return what may help where the class shares are not behind a model, which is called so; empty where they are."""
+    if shares in ("behind", "leaning"):
+        return ""
+    if shares == "tied":
+        return "add columns that differ between the classes; more rows of these columns will not help"
+    return (
+        f"add rows, or columns that differ between the classes; bc.learning_curve({fit}, X, y).plot() shows whether "
+        "more rows help"
+    )
+
+
 def read(comparison: Comparison) -> tuple[list[str], list[str]]:
     """Return what was decided while the table was read, in sentences: what was left out, and the rest."""
     notes = untold(comparison.read, comparison.X)
     left_out = [note for note in notes if LEFT_OUT in note][:MOST_LEFT_OUT]
-    rest = [note for note in notes if note not in left_out]
-    return [f"{first_upper(note)}." for note in left_out], [f"{first_upper(note)}." for note in rest]
+    return sentences(left_out), sentences(note for note in notes if note not in left_out)
 
 
 def untold(notes: Sequence[str], frame: pd.DataFrame) -> list[str]:
@@ -385,7 +393,7 @@ def _findings(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None)
 
 def _too_good(comparison: Comparison) -> list[str]:
     """Say what makes all scores too good, and what to do about it."""
-    return [f"{first_upper(reason)}. {first_upper(remedy)}." for reason, remedy in comparison.too_good]
+    return [" ".join(sentences(one)) for one in comparison.too_good]
 
 
 def in_sentence(title: str) -> str:
@@ -458,7 +466,7 @@ def overview(comparison: Comparison) -> Display:
             *missing[:MOST_REASONS],
             *([f"{counted(more, 'more reason')} in the table."] if more > 0 else []),
             *(judged.headline, *judged.findings[:1]),
-            *(f"{first_upper(said)}." for one in comparison.too_good for said in one),
+            *(said for one in comparison.too_good for said in sentences(one)),
             *filter(None, [" ".join(judged.decisions)]),
             *comparison.read[:MOST_REASONS],
         ),
