@@ -19,7 +19,7 @@ from bayesclf.engines import MAP
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, score_table
 from bayesclf.evaluation.cross_validation import Answers, Split
-from bayesclf.evaluation.score_table import BASELINE, Key, standings
+from bayesclf.evaluation.score_table import Key, standing_of_shares
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.tables.columns import Rows, SparseTable, Table
 from bayesclf.wording import counted
@@ -134,9 +134,7 @@ class HeldOut(score_table.HeldOut):
     @property
     def settled(self) -> bool:
         """Whether other folds of the same rows would not change how clear the gain over the class shares is."""
-        return not self.answered or all(
-            one.settled for one in standings(self, [self.best, BASELINE], against=self.best)
-        )
+        return not self.answered or standing_of_shares(self, self.best).settled
 
     @property
     def answered(self) -> dict[str, RowScores]:

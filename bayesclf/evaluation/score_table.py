@@ -214,16 +214,12 @@ def _differences(comparison: HeldOut, table: pd.DataFrame) -> dict[str, list[flo
     result: dict[str, list[float]] = {}
     for metric in ("error", "log_loss", "brier", *(["cost"] if comparison.costs is not None else [])):
         name, sign = ("accuracy", -1) if metric == "error" else (metric, 1)
-        found = {_key(one): one for one in standings(comparison, answered, metric, comparison.best)}
+        found = {one.key: one for one in standings(comparison, answered, metric, comparison.best)}
         nothing = Standing(*comparison.best, np.nan, np.nan, np.nan, "open")
         own = [found.get(key, nothing) for key in keys]
         result[f"{name}_diff"] = [sign * one.difference for one in own]
         result[f"{name}_diff_se"] = [one.error for one in own]
     return result
-
-
-def _key(standing: Standing) -> Key:
-    return standing.model, standing.rule
 
 
 @dataclass(frozen=True)
@@ -252,6 +248,11 @@ class Standing:
     error: float
     kind: Kind
     settled: bool = True
+
+    @property
+    def key(self) -> Key:
+        """The model and the rule."""
+        return self.model, self.rule
 
 
 def standings(
@@ -316,6 +317,11 @@ def standings(
         kind = min(kinds[:2], key=KINDS.index)
         found.append(Standing(*entries[place], loss, difference, error, kind, len(set(kinds)) == 1))
     return found
+
+
+def standing_of_shares(held_out: HeldOut, key: Key) -> Standing:
+    """Return where the class shares stand against an entry."""
+    return standings(held_out, [key, BASELINE], against=key)[1]
 
 
 def _losses_of_repeats(comparison: HeldOut, entries: Sequence[Key], metric: str) -> Array:

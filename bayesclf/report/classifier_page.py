@@ -22,7 +22,7 @@ from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
 from bayesclf.evaluation.cross_validation import class_order
-from bayesclf.evaluation.score_table import BASELINE, Key, row_losses, standings
+from bayesclf.evaluation.score_table import Key, row_losses, standing_of_shares
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
@@ -113,7 +113,7 @@ def _first(
         found = facts(held_out, held_out.best, classes, order)
         numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
-        shares = standings(held_out, [held_out.best, BASELINE], against=held_out.best)[1]
+        shares = standing_of_shares(held_out, held_out.best)
         if np.isfinite(shares.difference) and (helps := what_helps(shares.kind, "clf")):
             next_step = Text(f"Next: {helps}")
         parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn])]

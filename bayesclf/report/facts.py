@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, calibration, gain, mean, standings, with_error
+from bayesclf.evaluation.score_table import (
+    BASELINE,
+    HeldOut,
+    Key,
+    calibration,
+    gain,
+    mean,
+    standing_of_shares,
+    with_error,
+)
 from bayesclf.report import table
 from bayesclf.report.tree import Table
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, number, pair, percent
@@ -109,7 +118,7 @@ def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[F
 
 def loss_and_shares(held_out: HeldOut, key: Key) -> str:
     """Return the log loss of an entry beside that of the class shares, and their difference, each with its error."""
-    loss, shares = with_error(held_out, key, "log_loss"), standings(held_out, [key, BASELINE], against=key)[1]
+    loss, shares = with_error(held_out, key, "log_loss"), standing_of_shares(held_out, key)
     own, difference = pair(loss["log_loss"], loss["log_loss_se"]), pair(-shares.difference, shares.error)
     return f"{own}, against {number(shares.loss)} for the class shares (difference {difference})"
 

@@ -93,7 +93,7 @@ def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | 
 def _standing(comparison: Comparison, judged: verdict.Verdict) -> Figure:
     """Return the figure of the log loss of each model, and of the baseline."""
     called = [
-        "baseline: class shares" if (one.model, one.rule) == BASELINE else names.full_name(comparison, one.model)
+        "baseline: class shares" if one.key == BASELINE else names.full_name(comparison, one.model)
         for one in judged.models
     ]
     return Figure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from bayesclf.evaluation.score_table import (
     mean,
     over_confidence,
     score_table,
+    standing_of_shares,
     standings,
     with_error,
 )
@@ -30,7 +31,7 @@ from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
 from bayesclf.rules import resolve
 from bayesclf.tables.remarks import spike
-from bayesclf.wording import counted, first_upper, joined, number, pair, percent, sentences
+from bayesclf.wording import NEGLIGIBLE, counted, first_upper, joined, number, pair, percent, sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,8 +123,11 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         return Verdict(headline, common, cautions, decided)
     models = standings(comparison, leaders, against=best)
     ranked = standings(comparison, [*leaders, BASELINE])
-    baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if _key(one) == BASELINE)
-    against = (_against_best(comparison, one) for one in models[1:])
+    baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if one.key == BASELINE)
+    against = (
+        _against_best(first_upper(entry_subject(comparison, *one.key)), one, extremes(comparison, *one.key))
+        for one in models[1:]
+    )
     but = " But these scores may be too good, as is said below." if comparison.too_good else ""
     return Verdict(
         _headline(comparison, baseline, models[1:]) + but,
@@ -177,11 +181,6 @@ def untold(notes: Sequence[str], frame: pd.DataFrame) -> list[str]:
     return [note for note in notes if note not in spikes]
 
 
-def _key(entry: Any) -> Key:
-    """Return the model and rule of a line of the table, or of a standing."""
-    return (entry.model, entry.rule) if isinstance(entry, Standing) else (entry["model"], entry["rule"])
-
-
 GRADES = {
     "behind": "clearly better than",
     "leaning": "probably, not clearly, better than",
@@ -189,29 +188,27 @@ GRADES = {
 }
 """How answers compare with the class shares, by where these stand behind them."""
 
+UNDECIDED = "not clearly better than"
+"""How they compare where the rows do not tell."""
+
+SURE = {"behind": "clearly", "leaning": "probably"}
+"""How sure a difference is, by where the worse one stands."""
+
 
 def against_shares(held_out: HeldOut, key: Key) -> str:
     """Return how an entry's log loss compares with that of the class shares."""
-    shares = standings(held_out, [key, BASELINE], against=key)[1]
-    return GRADES.get(shares.kind, "not clearly better than")
+    return GRADES.get(standing_of_shares(held_out, key).kind, UNDECIDED)
 
 
 def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Standing]) -> str:
     """Say which model to use and how clearly, or that none is worth using."""
     best = comparison.best
     name, size = entry_name(comparison, *best), loss_and_shares(comparison, best)
-    if baseline.kind not in ("behind", "leaning"):
-        enough = "better" if baseline.kind == "tied" else "clearly better"
-        matter = " by enough to matter" if baseline.kind == "tied" else ""
-        return (
-            f"No model is {enough} than always predicting the class shares{matter}: the log loss of the best, {name}, "
-            f"is {size}."
-        )
+    better = f"{GRADES.get(baseline.kind, UNDECIDED)} always predicting the class shares"
     if baseline.kind == "leaning":
-        return (
-            f"{first_upper(entry_subject(comparison, *best))} is {GRADES['leaning']} always predicting the class "
-            f"shares: its log loss is {size}."
-        )
+        return f"{first_upper(entry_subject(comparison, *best))} is {better}: its log loss is {size}."
+    if baseline.kind != "behind":
+        return f"No model is {better.removeprefix('not ')}: the log loss of the best, {name}, is {size}."
     use = f"Use {name}: its log loss is {size}."
     if not others:
         return use
@@ -224,19 +221,17 @@ def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Stand
     }.get(others[0].kind, f"These rows do not show whether it is better than {second}.")
 
 
-def _against_best(comparison: Comparison, standing: Standing) -> str:
-    """Say where a model stands, at its own rule."""
-    name = first_upper(entry_subject(comparison, standing.model, standing.rule))
-    size = pair(standing.difference, standing.error)
-    if standing.kind == "tied":
-        amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss differs by only {size}"
+def _against_best(name: str, found: Standing, reason: str = "", ahead: bool = False) -> str:
+    """Say where a model stands against the recommended one; `found` is that of the latter where it is `ahead`."""
+    place, than = ("ahead", "smaller") if ahead else ("behind", "larger")
+    size = pair(found.difference, found.error)
+    amount = "its log loss is infinite" if np.isinf(found.loss) else f"its log loss is {than} by {size}"
+    if found.kind == "tied":
+        amount = "the same log loss" if abs(found.difference) < NEGLIGIBLE else f"its log loss differs by only {size}"
         return f"{name} is tied with the recommended model: {amount}."
-    if standing.kind == "open":
-        return f"{name} may be as good: its log loss is larger by {size}."
-    reason = extremes(comparison, standing.model, standing.rule)
-    amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
-    word = "clearly" if standing.kind == "behind" else "probably"
-    return f"{name} is {word} behind: {amount}{f'; {reason}' if reason else ''}."
+    if found.kind == "open":
+        return f"{name} may be as good: {amount}."
+    return f"{name} is {SURE[found.kind]} {place}: {amount}{f'; {reason}' if reason else ''}."
 
 
 def _boosting(comparison: Comparison) -> Iterable[str]:
@@ -248,13 +243,7 @@ def _boosting(comparison: Comparison) -> Iterable[str]:
         return
     first = min(best, boosting, key=lambda key: mean(comparison, key, "log_loss"))
     _, found = standings(comparison, [best, boosting], against=first)
-    size, than = pair(found.difference, found.error), "larger" if first == best else "smaller"
-    said = {
-        "tied": f"is tied with the recommended model: its log loss differs by only {size}",
-        "behind": f"clearly has a {than} log loss, by {size}",
-        "leaning": f"probably has a {than} log loss, by {size}",
-    }.get(found.kind, f"may be as good: its log loss is {than} by {size}")
-    yield f"Gradient boosting, for comparison, {said}."
+    yield _against_best("Gradient boosting, for comparison,", found, ahead=first != best)
 
 
 def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
@@ -284,14 +273,13 @@ def _accuracy(comparison: Comparison) -> tuple[str, ...]:
     best = comparison.best
     keys = [(model, rule) for model in comparison.models if model != BOOSTING for rule in comparison.rules_of(model)]
     found = standings(comparison, keys, "error")
-    own = next(standing for standing in found if _key(standing) == best)
+    own = next(standing for standing in found if standing.key == best)
     leader = found[0]
     if own.kind not in ("behind", "leaning") or np.isinf(mean(comparison, best, "log_loss")):
         return ()
-    name = entry_name(comparison, *_key(leader))
+    name = entry_name(comparison, *leader.key)
     size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
-    word = "clearly" if own.kind == "behind" else "probably"
-    return (f"{first_upper(name)} has the best accuracy, {word} above the recommended model's (by {size}).",)
+    return (f"{first_upper(name)} has the best accuracy, {SURE[own.kind]} above the recommended model's (by {size}).",)
 
 
 def _every_row(comparison: Comparison) -> str:
@@ -306,25 +294,24 @@ def _cheapest(comparison: Comparison) -> Iterable[str]:
     """Name the models whose decisions cost least, and what the same decision for all costs."""
     found = standings(comparison, [*comparison.leaders, BASELINE], "cost")
     names = {
-        _key(one): _every_row(comparison)
-        if _key(one) == BASELINE
-        else f"the decisions of {entry_subject(comparison, *_key(one))}"
+        one.key: _every_row(comparison)
+        if one.key == BASELINE
+        else f"the decisions of {entry_subject(comparison, *one.key)}"
         for one in found
     }
     first, *others = found
     verb, rejected = "costs", ""
-    if _key(first) != BASELINE:
-        share = mean(comparison, _key(first), "rejected")
+    if first.key != BASELINE:
+        share = mean(comparison, first.key, "rejected")
         verb, rejected = "cost", f", with {percent(share)} of the rows rejected" * (share > 0)
-    price = pair(first.loss, with_error(comparison, _key(first), "cost")["cost_se"])
-    yield f"At the given costs {names[_key(first)]} {verb} least, {price} per row{rejected}."
-    near = [f"{names[_key(one)].rstrip(',')} ({number(one.loss)})" for one in others if one.kind in ("open", "tied")]
+    price = pair(first.loss, with_error(comparison, first.key, "cost")["cost_se"])
+    yield f"At the given costs {names[first.key]} {verb} least, {price} per row{rejected}."
+    near = [f"{names[one.key].rstrip(',')} ({number(one.loss)})" for one in others if one.kind in ("open", "tied")]
     if near:
         yield f"Not clearly more expensive: {'; '.join(near)}."
     for one in others:
-        if _key(one) == BASELINE and one.kind in ("behind", "leaning"):
-            word = "clearly" if one.kind == "behind" else "probably"
-            yield f"{first_upper(names[BASELINE])} costs {number(one.loss)}, {word} more."
+        if one.key == BASELINE and one.kind in ("behind", "leaning"):
+            yield f"{first_upper(names[BASELINE])} costs {number(one.loss)}, {SURE[one.kind]} more."
 
 
 def _unavailable(comparison: Comparison) -> list[str]:
@@ -346,7 +333,7 @@ def _infinite(comparison: Comparison, table: pd.DataFrame) -> list[str]:
     if "log_loss_infinite" not in table:
         return []
     return [
-        f"{first_upper(entry_subject(comparison, *_key(record)))} gave the true class of "
+        f"{first_upper(entry_subject(comparison, *(record['model'], record['rule'])))} gave the true class of "
         f"{counted(int(record['log_loss_infinite']), 'row')} the probability 0, so its log loss is infinite; over the "
         f"rest it is {number(record['log_loss_finite'])}."
         for record in table[table["log_loss_infinite"] > 0].to_dict("records")
@@ -359,7 +346,7 @@ def _no_better_than_shares(comparison: Comparison) -> list[str]:
     entries = [key for key in [*comparison.leaders, *boosting] if key != comparison.best]
     grades = {"behind": "clearly worse than", "leaning": "probably worse than", "open": "not better than"}
     return [
-        f"{first_upper(entry_subject(comparison, *_key(one)))} is {grades[one.kind]} always predicting the class "
+        f"{first_upper(entry_subject(comparison, *one.key))} is {grades[one.kind]} always predicting the class "
         f"shares: its log loss is larger by {pair(one.difference, one.error)}."
         for one in standings(comparison, [*entries, BASELINE], against=BASELINE)
         if one.kind in grades and one.difference > 0 and np.isfinite(one.loss)
