@@ -493,15 +493,17 @@ class LeftOutRows:
     def with_rows(self, rows: Counted) -> LeftOutRows:
         """Return the same after a look at further rows."""
         some = rows.kept(rows.weights >= 1)
-        numbers = self.seen + np.arange(len(some.y))
-        keys = np.random.Generator(np.random.PCG64(self.part).advance(self.seen)).random(len(numbers))
+        keys = np.random.Generator(np.random.PCG64(self.part).advance(self.seen)).random(len(some.y))
         if self.total is not None:
-            keys[np.isin(numbers, np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp))] = 0
-        lowest = _lowest(keys)
+            places = np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp) - self.seen
+            keys[places[(places >= 0) & (places < len(keys))]] = 0
+        limit = min((table[KEY].max() for table in self.tables if len(table) >= MOST_KEPT), default=1.0)
+        below = np.flatnonzero(keys <= limit)
+        lowest = below[_lowest(keys[below])]
         labels, weights = rows.classes[some.y[lowest]], some.weights[lowest]
         about = pd.DataFrame({KEY: keys[lowest], LABEL: labels, WEIGHT: weights})
         table = pd.concat([some.frame.iloc[lowest].reset_index(drop=True), about], axis=1)
-        return replace(self, seen=self.seen + len(numbers), tables=_thinned((*self.tables, table)))
+        return replace(self, seen=self.seen + len(keys), tables=_thinned((*self.tables, table)))
 
     def rows(self) -> pd.DataFrame | None:
         """Return the rows: cells, labels and weights; None without any."""
