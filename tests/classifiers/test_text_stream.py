@@ -118,12 +118,6 @@ def test_what_cannot_be_learned_of_documents_is_said():
     assert words.fit_stream(numbers, "label", kinds={"text": "text"}).vocabulary_ == ("1", "2")
 
 
-def test_a_batch_without_words_is_no_reason_to_stop():
-    table = pd.concat([TABLE[:3].assign(text="?"), TABLE], ignore_index=True)
-    clf = bc.TextNB(alpha=2.0, inference="map")
-    assert_same(clone(clf).fit_stream([table[:3], table[3:]], "label"), clone(clf).fit(table[["text"]], table["label"]))
-
-
 @pytest.mark.slow
 def test_memory_is_that_of_the_different_words_and_a_batch():
     """Four times as many documents of the same words take no more."""

@@ -84,7 +84,7 @@ INNER = {
     *("leave_one_out.scored", "leave_one_out.stacking_weights", "experiments.write_page"),
     *("StackedClassifier.get_params", "StackedClassifier.set_params"),
     *(f"Experiment.{name}" for name in ("answer", "figure", "measure", "summary", "tabulate")),
-    *("Axes", "CellFamily", "Family", "KnownClassPrior", "LearntClassPrior", "Selected", "Trace"),
+    *("Axes", "CellFamily", "Family", "KnownClassPrior", "LearntClassPrior", "Trace"),
 }
 """Public names of what parts of the package hand to each other: coded rows, hypotheses, draws, other families."""
 METHODS = (

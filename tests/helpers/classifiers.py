@@ -69,7 +69,6 @@ GENERATIVE = (
     Case("nb auto", bc.NaiveBayes, NUMBERS + WORDS, {"families": "auto"}),
     Case("nb histogram", bc.NaiveBayes, NUMBERS + WORDS, {"families": "histogram"}),
     Case("nb ordinal", bc.NaiveBayes, ["ward", *NUMBERS], {"blocks": {"ward": Ordinal(WARDS)}, "families": "gaussian"}),
-    Case("nb selected", bc.NaiveBayes, NUMBERS + WORDS, {"select": True, "families": "gaussian"}),
     Case("categorical, α learnt", bc.CategoricalNB, WORDS, {"alpha": LearntAlpha(), "basis": "softmax"}),
     Case("categorical", bc.CategoricalNB, WORDS),
     *(FilledCase(f"gda {c}", bc.GaussianDiscriminantAnalysis, NUMBERS, {"covariance": c}) for c in COVARIANCE_DIMS),

@@ -227,7 +227,6 @@ GOOD = {
     "standardize": (False,),
     "random_state": (0, 7),
     "structure": ("tan", [], [("x0", "x1")]),
-    "select": (True,),
     "event_model": ("bernoulli",),
 }
 """Values that most parameters take."""
