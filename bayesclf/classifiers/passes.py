@@ -180,7 +180,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
         raise how.no_rows(any_row=False)
     keep = {*how.wish.keep, *how.wish.kinds, *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
-    table = batch.table.astype(dict.fromkeys(words, object))
+    table = batch.table.astype(dict.fromkeys(words, "str"))
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
     every_row = len(parts) == 1 and len(table) == stream.rows
@@ -202,7 +202,7 @@ def _about(source: Any, how: Reading) -> list[str]:
     if (batch := next(stream.batches(), None)) is None:
         return []
     table = batch.table[[name for name in features if name not in how.wish.kinds]]
-    table = table.astype({name: object for name in stream.written if name in table.columns})
+    table = table.astype({name: "str" for name in stream.written if name in table.columns})
     return about_columns(table)
 
 
