@@ -1,19 +1,10 @@
 """Learning in parts is learning from all rows at once: by `partial_fit`, and from a stream."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np
 import pytest
-from helpers.classifiers import (
-    OF_STATISTICS,
-    adds_up,
-    assert_same_answers,
-    notes,
-    with_numbers,
-    words_add_up,
-)
+from helpers.classifiers import OF_STATISTICS, adds_up, assert_same_answers, notes, with_numbers, words_add_up
 from sklearn.base import clone
 
 from bayesclf.classifiers.inputs import joined_labels
