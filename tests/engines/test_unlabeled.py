@@ -412,10 +412,7 @@ def test_what_cannot_be_learned_without_labels_is_refused(name):
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     clf = categorical(inference=engine).fit(WORDS, OF_WORDS, **USE)
-    other = categorical(inference=engine).fit(WORDS[:4], OF_WORDS[:4], **USE)
     refused("cannot be updated", lambda: clf.partial_fit(WORDS, ["no"] * 12))
-    refused("cannot be added", lambda: clf + other)
-    refused("cannot be added", lambda: other + clf)
     refused("cannot be turned into a prior", clf.as_prior)
     if engine != "map":
         sentence = "does not keep these, to be fitted again without a row; take method='psis'"
