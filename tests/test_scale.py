@@ -106,8 +106,7 @@ def test_nothing_else_depends_on_the_scale_but_by_the_jacobian(name, scale):
     make, columns = MODELS[name]
     factor = np.where(columns, scale, 1.0)
     assert_same(
-        answers(make().fit(table(X, factor), Y), factor, columns),
-        answers(make().fit(table(X), Y), np.ones(3), columns),
+        answers(make().fit(table(X, factor), Y), factor, columns), answers(make().fit(table(X), Y), np.ones(3), columns)
     )
 
 

@@ -1,4 +1,4 @@
-"""Learning in parts: further rows, tables read batch by batch, here or on Dask's workers, and what others learned.
+"""Learning in parts: further rows, and tables read batch by batch, here or on Dask's workers.
 
 In a pass over a table, a step adds what it finds in each batch. Statistics add, so that the posterior is that of all
 rows.
@@ -21,13 +21,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.inputs import UNLABELED_IN_PARTS, Training, checked_labels, possible_labels
 from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, block_cells
 from bayesclf.constraints import Instance, OrNone, Several, require
-from bayesclf.errors import InputError, Refused, Stopped
+from bayesclf.errors import InputError, Stopped
 from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
 from bayesclf.families.moments import part_of_more
 from bayesclf.progress import Progress, Tell, shown, silent
@@ -39,7 +38,7 @@ from bayesclf.tables.remarks import about_columns, renamed, require_classes, req
 from bayesclf.tables.remarks import decided as decided_by
 from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed
 from bayesclf.tables.writing import ONE_WAY, Survey
-from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
+from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
         raise how.no_rows(any_row=False)
     keep = {*how.wish.keep, *how.wish.kinds, *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
-    table = batch.table.astype(dict.fromkeys(words, object))
+    table = batch.table.astype(dict.fromkeys(words, "str"))
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
     every_row = len(parts) == 1 and len(table) == stream.rows
@@ -202,7 +201,7 @@ def _about(source: Any, how: Reading) -> list[str]:
     if (batch := next(stream.batches(), None)) is None:
         return []
     table = batch.table[[name for name in features if name not in how.wish.kinds]]
-    table = table.astype({name: object for name in stream.written if name in table.columns})
+    table = table.astype({name: "str" for name in stream.written if name in table.columns})
     return about_columns(table)
 
 
@@ -465,9 +464,6 @@ def settle(self: Any, found: Found, classes: NDArray[Any], target: str) -> None:
     self.classes_, self.target_name_ = classes, target
 
 
-OF_ANSWERS = ("inference", "random_state", "rule")
-"""Options that do not matter to what was learned: those of the first classifier are kept."""
-
 MOST_KEPT = 2 * MOST_ROWS
 """Rows that are kept where their number is not known beforehand; of more than `MOST_ROWS`, as many are left out."""
 
@@ -492,15 +488,17 @@ class LeftOutRows:
     def with_rows(self, rows: Counted) -> LeftOutRows:
         """Return the same after a look at further rows."""
         some = rows.kept(rows.weights >= 1)
-        numbers = self.seen + np.arange(len(some.y))
-        keys = np.random.Generator(np.random.PCG64(self.part).advance(self.seen)).random(len(numbers))
+        keys = np.random.Generator(np.random.PCG64(self.part).advance(self.seen)).random(len(some.y))
         if self.total is not None:
-            keys[np.isin(numbers, np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp))] = 0
-        lowest = _lowest(keys)
+            places = np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp) - self.seen
+            keys[places[(places >= 0) & (places < len(keys))]] = 0
+        limit = min((table[KEY].max() for table in self.tables if len(table) >= MOST_KEPT), default=1.0)
+        below = np.flatnonzero(keys <= limit)
+        lowest = below[_lowest(keys[below])]
         labels, weights = rows.classes[some.y[lowest]], some.weights[lowest]
         about = pd.DataFrame({KEY: keys[lowest], LABEL: labels, WEIGHT: weights})
         table = pd.concat([some.frame.iloc[lowest].reset_index(drop=True), about], axis=1)
-        return replace(self, seen=self.seen + len(numbers), tables=_thinned((*self.tables, table)))
+        return replace(self, seen=self.seen + len(keys), tables=_thinned((*self.tables, table)))
 
     def rows(self) -> pd.DataFrame | None:
         """Return the rows: cells, labels and weights; None without any."""
@@ -665,71 +663,6 @@ def partial_fit[C](
     return self
 
 
-def add[C](self: C, other: Any) -> C:
-    """Return the classifier that both together are: the posterior given the rows of both, which must be different.
-
-    Both must have the same options and columns; classes and levels may differ. Priors that are set from the rows
-    are set from all of them, given ones count once. An α that was learned by leaving out rows is 1, as those rows
-    are gone, unless both have the same.
-
-    Raises
-    ------
-    InputError
-        If options or columns differ.
-    Refused
-        For a classifier of another kind, and for itself, as its rows would count twice.
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
-    >>> one, other = (bc.GaussianNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
-    >>> print((one + other).class_count_)
-    [2. 2.]
-    """
-    clf: Any = self
-    name = type(self).__name__
-    if not hasattr(other, "get_params"):
-        return NotImplemented  # type: ignore[no-any-return]
-    if other is self:
-        raise Refused(
-            f"a {name} cannot be added to itself, as each row would count twice; add one that was fitted to other rows"
-        )
-    if type(other) is not type(clf):
-        raise Refused(
-            f"{name} and {type(other).__name__} cannot be added: only what one model learned from different rows can; "
-            "to combine predictions of different models, see StackedClassifier"
-        )
-    for one in (clf, other):
-        check_is_fitted(one, "classes_")
-        one._require_continuable("added")
-    _require_alike(clf, other)
-    both: Any = clone(clf)
-    for name in ("n_features_in_", "feature_names_in_", "target_name_", "reading_"):
-        if hasattr(clf, name):
-            setattr(both, name, getattr(clf, name))
-    learnt = _with_common_concentrations(clf._gathered, other._gathered)
-    both.classes_ = learnt.classes
-    both._infer(both._model_of(learnt))
-    return both  # type: ignore[no-any-return]
-
-
-def _require_alike(one: Any, other: Any) -> None:
-    """Raise `InputError` for two fitted classifiers with other options, or with columns of other names or kinds."""
-    mine, theirs = one.get_params(deep=False), other.get_params(deep=False)
-    for name, value in mine.items():
-        if name not in OF_ANSWERS and not same_setting(value, theirs[name]):
-            raise InputError(
-                f"both classifiers must have the same options, but {name} is {value!r} here and {theirs[name]!r} there"
-            )
-    columns, others = ([(column.name, column.kind) for column in clf.columns_] for clf in (one, other))
-    if columns != others:
-        here, there = (
-            listed([f"{name!r} ({kind})" for name, kind in found], LISTED_NAMES) for found in (columns, others)
-        )
-        raise InputError(f"both must have learned from the same columns in the same order, not {here} and {there}")
-
-
 def same_setting(value: Any, other: Any) -> bool:
     """Return whether two values of an option are the same, arrays and priors that hold arrays among them."""
     if value is other:
@@ -742,19 +675,6 @@ def same_setting(value: Any, other: Any) -> bool:
     if isinstance(value, list | tuple) and isinstance(other, list | tuple):
         return len(value) == len(other) and all(map(same_setting, value, other))
     return np.array_equal(value, other, equal_nan=np.asarray(value).dtype.kind == "f")
-
-
-def _with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:
-    """Return what both learned, with a learned α where it is the same in both, and one yet to be learned elsewhere."""
-    blocks = []
-    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
-        settings, others = learned_by(mine.family), learned_by(theirs.family)
-        same = settings is None or others is None or settings.value == others.value
-        if not same:
-            family: Any = mine.family
-            mine = replace(mine, family=replace(family, alpha=replace(family.alpha, value=None)))
-        blocks.append(mine)
-    return replace(one, blocks=tuple(blocks)) + other
 
 
 def fit_stream[C](

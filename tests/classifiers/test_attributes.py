@@ -1,7 +1,5 @@
 """Fitted attributes under scikit-learn's names: against scikit-learn's own, and in its meta-estimators."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,8 +39,7 @@ class TestAgainstScikitLearn:
         np.testing.assert_allclose(ours.predict_joint_log_proba(IRIS), theirs.predict_joint_log_proba(IRIS), rtol=1e-10)
 
     @pytest.mark.parametrize(
-        ("ours", "theirs"),
-        [(bc.MultinomialNB, naive_bayes.MultinomialNB), (bc.BernoulliNB, naive_bayes.BernoulliNB)],
+        ("ours", "theirs"), [(bc.MultinomialNB, naive_bayes.MultinomialNB), (bc.BernoulliNB, naive_bayes.BernoulliNB)]
     )
     def test_counts(self, ours, theirs):
         X = COUNTS - 20 * (COUNTS > 30)

@@ -24,11 +24,7 @@ TEXTS = [
     " ".join(RNG.choice(WORDS, RNG.integers(0, 30), p=SHARES[code])) for code in np.unique(Y, return_inverse=True)[1]
 ]
 TABLE = pd.DataFrame({"text": TEXTS, "label": Y})
-CHOSEN = {
-    "all": {},
-    "given": {"vocabulary": ["w1", "w5", "w7"]},
-    "pairs": {"ngram_range": (1, 2)},
-}
+CHOSEN = {"all": {}, "given": {"vocabulary": ["w1", "w5", "w7"]}, "pairs": {"ngram_range": (1, 2)}}
 every_event_model = pytest.mark.parametrize("event_model", ["multinomial", "bernoulli"])
 
 

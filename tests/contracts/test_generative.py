@@ -1,7 +1,5 @@
 """What every generative classifier must satisfy in addition to the contract of all classifiers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -30,8 +30,7 @@ IN_CLOSED_FORM = ("all trees", "all forests", "all trees of numbers")
 
 MODELS = tuple(case for case in CASES if case.name not in IN_CLOSED_FORM)
 every_model = pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in MODELS],
+    "case", [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in MODELS]
 )
 README = Path(bc.__file__).parents[1] / "README.md"
 

@@ -19,12 +19,7 @@ from scipy import stats
 
 from bayesclf.engines.compiled import compiled, finite_or_nan
 from bayesclf.engines.convergence import convergence_problems
-from bayesclf.engines.nuts import (
-    NUTS,
-    STATISTICS,
-    sample,
-    sample_machine_code,
-)
+from bayesclf.engines.nuts import NUTS, STATISTICS, sample, sample_machine_code
 from bayesclf.errors import InputError
 
 STANDARD_ERRORS = 4.5

@@ -1,7 +1,5 @@
 """What the contract tests know of each classifier: its variants, the columns it can use, a quick engine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -4,8 +4,6 @@ A table is drawn as a recipe, a kind for each column and a seed for its cells, s
 shrink to few columns of few rows.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 from dataclasses import dataclass

@@ -110,10 +110,7 @@ def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
 def test_drawing_on_given_axes(comparison):
     figure = Figure()
     ax = figure.subplots()
-    for drawn in (
-        plots.reliability(comparison, "nb", rules=["map"], ax=ax),
-        plots.rule_scores(comparison, ax=ax),
-    ):
+    for drawn in (plots.reliability(comparison, "nb", rules=["map"], ax=ax), plots.rule_scores(comparison, ax=ax)):
         assert drawn is figure
 
 

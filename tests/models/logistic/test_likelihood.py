@@ -1,7 +1,5 @@
 """The log posterior of logistic regression: its derivatives, and its Laplace approximation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

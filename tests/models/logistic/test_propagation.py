@@ -1,7 +1,5 @@
 """The normal by expectation propagation has the moments of the posterior, and its evidence."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
