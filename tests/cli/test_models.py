@@ -66,7 +66,7 @@ def test_columns_that_name_the_rows_are_written_first(fitted, ending):
     assert list(rows[0]) == ["row", "patient_id", "predicted", "P(no)", "P(yes)"]
     assert [row["patient_id"] for row in rows] == ids
     for output in ("q.csv", "q.parquet", "parts/"):
-        command("predict", "m.nc", new, "--keep", "name", "--keep", "wind", "--output", output)
+        command("predict", "m.nc", new, "--copy", "name", "--copy", "wind", "--output", output)
     read = [pd.read_csv("q.csv", dtype=str), pd.read_parquet("q.parquet"), pd.read_parquet("parts/")]
     for found in read:
         assert found["patient_id"].tolist() == ids

@@ -290,7 +290,7 @@ def test_a_model_reads_further_files_as_its_own(tmp_path):
     told = []
     for clf in (in_memory, streamed, bc.load(tmp_path / "m.nc")):
         with pytest.warns(PredictionWarning, match=r"'price' has '€' where the training rows have '\$'"):
-            clf.predict_stream(other, answers, keep=["dose"])
+            clf.predict_stream(other, answers, copy=["dose"])
         told.append(answers.read_text())
     expected = in_memory.predict_proba(pd.DataFrame({"a": [1.125], "price": [1.5], "dose": [np.nan]}))
     assert told[0] == told[1] == told[2]
