@@ -328,8 +328,7 @@ def _loaded(
     notes, from_file = found.notes or (), found.notes is not None
     useless: dict[str, str] = {}
     if chosen is not None:
-        sheets = "".join(f" ({note.partition(';')[0]})" for note in notes if note.startswith("the sheet "))
-        require_column(chosen, columns, name + sheets)
+        require_column(chosen, columns, found.where or name)
         if wish.classes:
             frame = frame.assign(**{chosen: cut(frame[chosen], wish.classes)})
         require_classes(frame[chosen])
@@ -388,13 +387,14 @@ def available() -> list[DatasetInfo]:
 class _Table(NamedTuple):
     """A table as its place hands it over; without `target` the user has to name the label column.
 
-    `notes`: What was done to read it, if it is a file.
+    `notes`: What was done to read it, if it is a file, which messages call `where`.
     """
 
     frame: pd.DataFrame
     target: str | None
     about: About
     notes: tuple[str, ...] | None = None
+    where: str = ""
 
 
 def _names(place: str) -> Collection[str]:
@@ -423,8 +423,8 @@ def _find(name_or_path: str | os.PathLike[str], wish: Wish) -> _Table:
 def _of_file(path: str | os.PathLike[str], description: str, wish: Wish) -> _Table:
     from bayesclf.tables.reading import read_file
 
-    frame, notes = read_file(path, wish)
-    return _Table(frame, None, _about(frame, description, os.fspath(path)), notes)
+    frame, stream = read_file(path, wish)
+    return _Table(frame, None, _about(frame, description, os.fspath(path)), stream.notes, stream.where)
 
 
 def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:

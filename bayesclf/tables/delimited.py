@@ -19,7 +19,7 @@ from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import warn_of_signs
 from bayesclf.tables.options import Wish, option
-from bayesclf.tables.remarks import LAST_ROW
+from bayesclf.tables.remarks import OfLastRow
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
 from bayesclf.wording import clipped, counted, listed, one_line
@@ -376,7 +376,7 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
     if alike != 1 or not LAST_LINE.fullmatch(start):
         return ()
     remedy = f"{option('skip_rows', [begins])} leaves it out"
-    return (f"{LAST_ROW} (line {begins}) begins with {start!r}, like a line about all rows; {remedy}",)
+    return (OfLastRow(f"the last row (line {begins}) begins with {start!r}, like a line about all rows; {remedy}"),)
 
 
 def _width(lines: Sequence[str], separator: str) -> int:

@@ -132,8 +132,8 @@ def read_table(
     return read_file(path, wish_of(reading, dtypes))[0]
 
 
-def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the table of a file, and what was done to read it, in sentences; errors as in `read_table`."""
+def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, Stream]:
+    """Return the table of a file, and the stream that says what was done to read it; errors as in `read_table`."""
     require(PATH, path=path)
     path = Path(path)
     with regular(path, "a table"):
@@ -150,7 +150,7 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
     table = whole(stream, wish)
     # as text, since pandas copies the attributes deeply with each column that it takes out of a table
     table.attrs[READING] = repr(stream.reading or {**wish.remembered(), "signs": stream.signs})
-    return table, stream.notes
+    return table, stream
 
 
 def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
@@ -158,12 +158,15 @@ def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
     with regular(path, "a table") as file:
         ending = _ending(path)
         data = _read_bytes(file, path)
-    notes: tuple[str, ...] = ()
+    where, notes = str(path), tuple[str, ...]()
     if ending == ".xlsx":
-        data, notes = _of_excel(data, path, wish.names)
+        data, sheet, others = _of_excel(data, path, wish.names)
         ending, wish = ".csv", replace(wish, usual_decimal=None)  # its numbers have points
+        if others:
+            said = f"the sheet {sheet!r} is read, and not {listed(map(repr, others), LISTED_NAMES)}"
+            where, notes = f"{path} ({said})", (f"{said}; save another one as csv",)
     if ending in SEPARATED:
-        stream = text_stream([path], str(path), wish, wanted, data)
+        stream = text_stream([path], where, wish, wanted, data)
         return replace(stream, notes=(*notes, *stream.notes))
     encoding = wish.encoding or encoding_of(data, True, path)
     frame = _parse_json(decoded(data, encoding, path), path)
@@ -234,8 +237,8 @@ def _read_bytes(file: IO[bytes], path: Path) -> bytes:
     return data
 
 
-def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, tuple[str, ...]]:
-    """Return a sheet of an Excel file as csv, the first with a column that is asked for, and what the note says."""
+def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, str, list[str]]:
+    """Return a sheet of an Excel file as csv, the first with a column that is asked for, its name, and the others'."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             require_bytes(sum(one.file_size for one in packed.infolist()), f"{path}, unpacked,", "give a part of it")
@@ -251,8 +254,7 @@ def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, t
     heads = {name: sheet.head(HEAD_LINES) for name, sheet in sheets.items()}
     known = [name for part in (headers, heads) for name, cells in part.items() if cells.isin(asked).any(axis=None)]
     chosen, *others = dict.fromkeys([*known, *sheets])
-    said = f"the sheet {chosen!r} is read, and not {listed(map(repr, others), LISTED_NAMES)}; save another one as csv"
-    return sheets[chosen].to_csv(index=False, header=False).encode(), (said,) * bool(others)
+    return sheets[chosen].to_csv(index=False, header=False).encode(), str(chosen), others
 
 
 def _parse_json(text: str, path: Path) -> pd.DataFrame:

@@ -173,7 +173,7 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     as many as the nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard
     deviations of the others. Zeros among whole numbers must not look like zeros of a count. Among few different values,
     such as answers from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away, or several such codes.
-    Codes above the answers come first.
+    Above all answers from 0 or 1 on, codes may be nearer. Codes above the answers come first.
 
     Examples
     --------
@@ -197,7 +197,12 @@ def spike(column: pd.Series[Any]) -> Spike | None:
 
 
 def _answers(cells: Array) -> Spike | None:
-    """Return the codes above few different values, if they are those of answers and far from the others."""
+    """Return the codes above few different values, if they are those of answers and far from the others.
+
+    Above answers from 0 or 1 to some number, without a gap, codes are also apart if chance would have filled the gap
+    below them: if values become rarer, m cells are all at k codes, of k + g places, with probability (k/(k + g))ᵐ at
+    most.
+    """
     if cells.max() not in CODES_OF_ANSWERS:
         return None
     values, counts = np.unique(cells, return_counts=True)
@@ -207,7 +212,9 @@ def _answers(cells: Array) -> Spike | None:
         return None
     nearest = float(others[-1])
     far = 0 < MIN_RANGES * np.ptp(others) < codes[0] - nearest
-    return Spike(float(codes[0]), coded, nearest, tuple(codes[1:].tolist())) if far else None
+    all_answers = len(others) > 1 and others[0] in (0, 1) and (np.diff(others) == 1).all()
+    apart = far or (all_answers and (size / (size + codes[0] - nearest - 1)) ** coded < CHANCE)
+    return Spike(float(codes[0]), coded, nearest, tuple(codes[1:].tolist())) if apart else None
 
 
 def _isolated(cells: Array, value: float) -> Spike | None:
@@ -287,7 +294,7 @@ MOST_DIFFERENT = 0.9
 """The share of cells of words with a value of their own from which on a column names rows."""
 
 CHANCE = 0.01
-"""The largest probability that whole numbers that are all different are so by chance."""
+"""The largest probability that chance alone makes all of some numbers different, or leaves a gap below some."""
 
 ROW_NAMES = re.compile(r"(?i:id|uuid|guid|row_?names?|index)|.+[_ .-](?i:id|uuid)|.*[a-z](Id|ID)")
 """Names of columns that name rows, where their values are all different."""
@@ -318,7 +325,7 @@ MOMENTS = {
 }
 """What columns of dates and of times hold, the form of each value, and what to do with them."""
 
-MANY_MOMENTS, SOME_MOMENTS = 20, 5
+MANY_MOMENTS, SOME_MOMENTS = 20, 3
 """A column with at least so many values, all of one form, holds dates or times; or there is a note that it may."""
 
 
@@ -509,8 +516,8 @@ def decided(
 ) -> Decided:
     """Return what is decided about the columns of a file by all of its rows, or by the first ones.
 
-    Columns that are `known`, as the user has said what they are, stay. A sum below of which the reader has
-    `told` is not told of again.
+    Columns that are `known`, as the user has said what they are, stay. A sum below is not told of again if the reader
+    has `told` of it.
     """
     for name in known:
         require_column(name, [str(column) for column in frame.columns], where)
@@ -536,8 +543,8 @@ def decided(
     if not every_row:  # a column that is empty here may have values in later rows
         rest = [name for name in rest if frame[name].notna().any()]
     notes += filter(None, (_note(name, frame[name], column_kind(frame[name]), name in known) for name in rest))
-    if any(note.startswith(LAST_ROW) for note in told):
-        notes = [note for note in notes if IF_SUM not in note]
+    if any(isinstance(note, OfLastRow) for note in told):
+        notes = [note for note in notes if not isinstance(note, OfLastRow)]
     if target is not None and not as_written and frame[target].dtype.kind not in "iufb":
         slips, said = mended_labels(frame[target].dropna())
         notes += said
@@ -657,8 +664,11 @@ def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
     return f"levels {pairs} of column {name!r} differ only in case; write them one way if they are one" if pairs else ""
 
 
-LAST_ROW, IF_SUM = "the last row", "if it is a sum"
-"""How the reader's note about a sum below begins, and a part of the note about a column in which it is."""
+class OfLastRow(str):
+    """A note about a last row that may be a sum of the others."""
+
+    __slots__ = ()
+
 
 LIMIT = re.compile(r"([<>≤≥])=? ?(\d+\.?\d*)")
 """A measurement of which only a bound is known, such as <3.0."""
@@ -680,18 +690,19 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     rows, bad_words = row_numbers(column, range(len(column))), [str(word) for word in words[bad].unique()]
     found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
     cells = "that cell" if bad.sum() == 1 else "those cells"
+    of_last_row = bad.sum() == bad.iloc[-1]
     remedy = f"write numbers into {cells}, or leave them empty,"
     limits = [limit for bad_word in bad_words if (limit := LIMIT.fullmatch(bad_word))]
     others = [bad_word for bad_word in bad_words if not LIMIT.fullmatch(bad_word)]
     if 0 < len(others) <= LISTED_LEVELS:
         remedy = f"leave {cells} empty ({option('missing', {name: others})})"
-        if bad.sum() == bad.iloc[-1]:
-            remedy = f"leave the last line out ({option('skip_rows')}) {IF_SUM}, or {remedy}"
+        if of_last_row:
+            remedy = f"leave the last line out ({option('skip_rows')}) if it is a sum, or {remedy}"
     if limits:
         value = float(limits[0][2]) / (2 if limits[0][1] in "<≤" else 1)
         bounds = f"write a number for each bound, such as {value:g} for {limits[0][0]!r},"
         remedy = f"{bounds} and {remedy.replace('those', 'the other')}" if others else bounds
-    return (
+    return (OfLastRow if of_last_row else str)(
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
         f"read the column as numbers, or declare that this is meant, with {option('kind', {name: 'category'})}"
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bayesclf.tables.options import option
-from bayesclf.wording import IN_ALL, counted, listed
+from bayesclf.wording import IN_ALL, counted, first_upper, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!")
 """What spreadsheets write where a formula has no value."""
 
-CODES = frozenset(("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?", "-", ".", "<NA>", *ERRORS))
+ANSWERS = ("k.A.", "k. A.", "n.a.", "keine Angabe", "don't know", "don’t know", "no answer", "prefer not to say")
+"""What people write, perhaps with a capital, where there is no answer."""
+
+SHORT = ("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?", "-", ".", "<NA>")
+CODES = frozenset((*SHORT, *ERRORS, *ANSWERS, *map(first_upper, ANSWERS)))
 """Words that stand for "missing" among numbers."""
 
 SAME_SIGN = 0.95

@@ -48,6 +48,17 @@ CASES = {
         *({"a": "number"}, 0, "column 'a' is read as numbers, without 'USD'"),
     ),
     "levels of letters and digits": (rows("EUR{k},TRY{j},{y}", "a,b,cls\n"), {"a": "category", "b": "category"}, 0, ""),
+    "no answers": (
+        rows("{j},{k},{y}", "a,b,cls\n")
+        .replace("\n3,", "\nDon't know,")
+        .replace(",2,", ",k.A.,")
+        .replace("\n1,", "\nx,"),
+        *({"a": "category", "b": "number"}, 10, "column 'a': \"Don't know\" (6 cells) among words is a level"),
+    ),
+    "answers from 1 to 5": (
+        rows("1,{y}", "a,cls\n", 10) + "".join(f"{a},no\n" for a in [2, 3, 4, 5, 8, 9] * 5),
+        *({"a": "number"}, 0, "column 'a' is 8 or 9 in 10 cells, far from"),
+    ),
     "no thousands of India": (rows('"1,234,56,78{k}",{y}', "a,cls\n"), {"a": "category"}, 0, ""),
     "versions with powers": (rows("1.2.{k}E5,{y}", "a,cls\n"), {"a": "category"}, 0, ""),
     "ticks of 1": (
@@ -322,7 +333,7 @@ def test_each_file_tells_its_own_encoding_and_separator(tmp_path):
 
 
 def test_the_decimal_mark_of_a_model_decides_only_where_all_numbers_of_a_file_fit_both(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesclf.tables.reading._of_excel", lambda data, *_: (data, ()))
+    monkeypatch.setattr("bayesclf.tables.reading._of_excel", lambda data, *_: (data, "s", []))
     path = tmp_path / "t.csv"
     path.write_text(rows("{i},5;{k},25;{y}", "w;h;cls\n"))
     other = tmp_path / "o.csv"
@@ -400,8 +411,10 @@ def test_the_sheet_of_excel_with_the_label_column_is_read_and_others_are_told_of
     found = datasets.read(path, "cls")
     assert found.X["a"].tolist() == [1.5]
     assert found.notes[0] == "the sheet 'data' is read, and not 'old', 'info'; save another one as csv"
-    with pytest.raises(InputError, match=r"the sheet 'info' is read, and not 'data', 'old'\) has no column 'class'"):
-        datasets.read(path, "class")
+    clf = bc.NaiveBayes(inference="map")
+    for read in (datasets.read, clf.fit_stream):
+        with pytest.raises(InputError, match=r"the sheet 'info' is read, and not 'data', 'old'\) has no column 'class'"):
+            read(path, "class")
 
 
 def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
