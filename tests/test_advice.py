@@ -1,6 +1,5 @@
 """What messages advise exists, and does what it is advised for."""
 
-import ast
 import inspect
 import re
 from operator import attrgetter
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.documents import texts
 
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
@@ -21,21 +21,10 @@ Y = np.array(["p", "q"] * 15)
 X = pd.DataFrame({"s": ["a", "b", "b"] * 10, "x": np.arange(30) % 7 / 7, "z": np.arange(30) % 11 / 11})
 
 
-def texts(path):
-    """Yield the texts of a module that are no docstring, with "…" for what is put in."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            yield "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
-            yield node.value
-
-
 @pytest.fixture(scope="module")
 def messages():
     """Return the texts of all modules."""
-    return " ".join({text for path in sorted(FOLDER.rglob("*.py")) for text in texts(path)})
+    return "\n".join(sorted({text for path in FOLDER.rglob("*.py") for text in texts(path)}))
 
 
 def parameters():

@@ -1,10 +1,9 @@
 """Fits that would take too much memory are refused before they take any; other models of a comparison go on."""
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.effort import peak
 
 import bayesclf as bc
 from bayesclf import arrays
@@ -14,34 +13,29 @@ ALLOWED = 2**28
 """Bytes that a refusal may take at its peak, which are those of the table and its encoding, and of a name per level."""
 
 
-def peak_of_refusal(fit, match):
-    tracemalloc.start()
-    try:
-        with pytest.raises(Refused, match=match):
-            fit()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+def refused(match, clf, X, y):
+    with pytest.raises(Refused, match=match):
+        clf.fit(X, y)
 
 
 def test_logistic_regression_of_many_numbers(monkeypatch):
     monkeypatch.setattr(arrays, "MOST_BYTES", 2**20)
     X, y = np.random.default_rng(0).normal(size=(200, 1_000)), np.arange(200) % 2
-    with pytest.raises(Refused, match=r"the 1,000 columns of 200 rows would take about .* leave columns out"):
-        bc.LogisticRegression(prior_scale=2.5).fit(X, y)
+    match = r"the 1,000 columns of 200 rows would take about .* leave columns out"
+    refused(match, bc.LogisticRegression(prior_scale=2.5), X, y)
 
 
 def test_discriminant_analysis_of_many_columns():
     X, y = np.random.default_rng(0).normal(size=(20, 6_000)), np.arange(20) % 2
     match = r"covariances of 6,000 columns would take about 7.51 GiB of memory \(limit 4 GiB\); take fewer columns"
-    assert peak_of_refusal(lambda: bc.GaussianDiscriminantAnalysis().fit(X, y), match) < ALLOWED
+    assert peak(refused, match, bc.GaussianDiscriminantAnalysis(), X, y) < ALLOWED
 
 
 def test_a_tree_of_a_column_with_very_many_levels():
     rows = 14_000
     X = pd.DataFrame({"id": [f"customer {i}" for i in range(rows)], "wind": ["weak", "strong"] * (rows // 2)})
     match = "the pairs of values of 2 columns need 2 × 14,002² numbers"
-    assert peak_of_refusal(lambda: bc.BayesNetClassifier().fit(X, np.arange(rows) % 2), match) < ALLOWED
+    assert peak(refused, match, bc.BayesNetClassifier(), X, np.arange(rows) % 2) < ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -59,10 +53,7 @@ def test_an_estimate_is_near_what_is_taken(make, columns, rows, monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(rows, columns)), np.arange(rows) % 2
     make().fit(X[:, :2], y)  # what is imported and cached does not count
     estimates.clear()
-    tracemalloc.start()
-    make().fit(X, y)
-    taken = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    taken = peak(make().fit, X, y)
     assert max(estimates) / 3 < taken < 1.2 * max(estimates)
 
 

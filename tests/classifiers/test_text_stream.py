@@ -1,11 +1,11 @@
 """Documents that pass batch by batch: what `fit` learns of all at once, whatever the batches."""
 
-import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.effort import peak
 from helpers.suites import mainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -134,14 +134,9 @@ def test_memory_is_that_of_the_different_words_and_a_batch():
             texts = [" ".join(words) for words in rng.choice(1000, size=(150, 20)).astype(str)]
             yield pd.DataFrame({"text": texts, "label": rng.choice(["a", "b"], 150)})
 
-    def peak(number):
-        tracemalloc.start()
-        clf = bc.TextNB(alpha=2.0, inference="map")
-        clf.fit_stream(lambda: documents(number), "label")
-        found = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+    def fit(number):
+        clf = bc.TextNB(alpha=2.0, inference="map").fit_stream(lambda: documents(number), "label")
         assert number == 1 or len(clf.vocabulary_) == 990  # words of one digit are none
-        return found
 
-    peak(1)
-    assert peak(16) < 1.3 * peak(4)
+    fit(1)
+    assert peak(fit, 16) < 1.3 * peak(fit, 4)

@@ -1,7 +1,8 @@
-"""The 14 days of Mitchell, which several files leave out one by one."""
+"""The 14 days of Mitchell, which several files leave out one by one, and iris with its words."""
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.engines import Exact
@@ -16,3 +17,9 @@ def tennis(play_tennis):
 @pytest.fixture(scope="module")
 def tennis_fit(tennis):
     return bc.CategoricalNB(alpha=1.0, random_state=1, inference=Exact(draws=5_000)).fit(*tennis)
+
+
+@pytest.fixture(scope="session")
+def iris():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[y]

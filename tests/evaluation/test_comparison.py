@@ -25,12 +25,6 @@ COST = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 4.0, 0.0]])
 
 
 @pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, np.array(["setosa", "versicolor", "virginica"])[y]
-
-
-@pytest.fixture(scope="module")
 def models():
     return {"gnb": bc.GaussianNB(), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
 

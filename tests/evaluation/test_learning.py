@@ -3,7 +3,6 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 
@@ -15,12 +14,6 @@ from bayesclf.evaluation.scores import standard_error_of_rows
 from bayesclf.rules import RULES
 
 SIZES = [6, 30, 0.5, 100]
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, np.array(["setosa", "versicolor", "virginica"])[y]
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
 """Leave-one-out scores against refits, ArviZ's own, and draws made by hand."""
 
-import tracemalloc
 import warnings
 
 import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.effort import peak
 from helpers.refits import STANDARD_ERRORS, by_refits
 from scipy.special import expit
 
@@ -221,10 +221,7 @@ class TestBlocks:
             y = np.tile(["a", "b"], rows // 2)
             X = rng.normal(size=(rows, 1)) + (y == "b")[:, None]
             clf = bc.GaussianNB(random_state=1).fit(X, y)
-            tracemalloc.start()
-            leave_one_out.reweighted(clf, training_rows(clf, X, y), given_x=False)
-            peaks.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
+            peaks.append(peak(leave_one_out.reweighted, clf, training_rows(clf, X, y), False))
         assert peaks[1] - peaks[0] < 8 * 1000 * (288 - 96) / 8
 
 

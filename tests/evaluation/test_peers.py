@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -32,12 +31,6 @@ from bayesclf.report.verdict import verdict
 
 RULES = ["map", "predictive"]
 PEER = make_pipeline(StandardScaler(), LogisticRegression())
-
-
-@pytest.fixture(scope="module")
-def iris():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    return X, np.array(["setosa", "versicolor", "virginica"])[y]
 
 
 @pytest.fixture(scope="module")

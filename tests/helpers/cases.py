@@ -5,62 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from helpers import discrete_cases as discrete
+from helpers import number_cases as numbers
 from helpers.case import FEATURES, LABELS
-from helpers.discrete_cases import (
-    BernoulliCase,
-    CategoricalCase,
-    MultinomialCase,
-    OrdinalCase,
-    TablesCase,
-    TreesCase,
-    TreesOfCellsCase,
-)
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.mixed_cases import MixedCase
-from helpers.number_cases import (
-    ExponentialCase,
-    GammaCase,
-    HistogramCase,
-    HurdleCase,
-    LogNormalCase,
-    NegativeBinomialCase,
-    PoissonCase,
-)
 
-from bayesclf.families import (
-    Axes,
-    BayesianNetwork,
-    Bernoulli,
-    Categorical,
-    ConditionalGaussian,
-    EveryTree,
-    EveryTreeOfCells,
-    Exponential,
-    Gamma,
-    Gaussian,
-    Histogram,
-    Hurdle,
-    JointTable,
-    LogNormal,
-    Multinomial,
-    MultivariateGaussian,
-    NegativeBinomial,
-    Ordinal,
-    Poisson,
-)
+from bayesclf import families
+from bayesclf.families import Axes, BayesianNetwork, ConditionalGaussian, EveryTree, Gaussian, JointTable
 from bayesclf.families.gaussian import SHARED_OVER
+from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
 
-TREE, OF_TREE = (("v", "u"), ("v", "w")), (((), (1,)), ((1,), (0,)), ((1,), (2,)))
-"""Edges, and what each table of that network is given and of, parents first."""
+AXES = Axes(LABELS, FEATURES)
+_LEVELS = (("a", "b"), (1, 2, 3), (False, True))
+_OF_LEVELS = Axes(LABELS, FEATURES, _LEVELS)
+_OF_PAIRS = Axes(LABELS, FEATURES, (("a", "b"), (1, 2), (False, True)))
+_OF_MANY_LEVELS = Axes(LABELS, FEATURES, (("a", "b"), tuple(range(5)), ("low", "mid", "high")))
 
 
-def _categorical(name, **options):
-    axes = Axes(LABELS, FEATURES, (("a", "b"), (1, 2, 3), (False, True)))
-    return CategoricalCase(f"categorical {name}", Categorical(**options), axes)
+def _uniform(seed, *shape):
+    """Return hyperparameters."""
+    return np.random.default_rng(seed).uniform(1.2, 4.0, shape)
 
 
 def _gaussian(name, variance, given=False, **options):
-    case = GaussianCase(f"gaussian {variance}{name}", Gaussian(variance, **options), Axes(LABELS, FEATURES))
+    case = GaussianCase(f"gaussian {variance}{name}", Gaussian(variance, **options), AXES)
     if not given:
         return case
     rng = np.random.default_rng(7)
@@ -70,32 +39,34 @@ def _gaussian(name, variance, given=False, **options):
 
 
 def _multivariate_gaussian(name, covariance, given=False):
-    axes = Axes(LABELS, FEATURES)
-    case = MultivariateGaussianCase(f"multivariate gaussian {covariance}{name}", MultivariateGaussian(covariance), axes)
+    family = families.MultivariateGaussian
+    case = MultivariateGaussianCase(f"multivariate gaussian {covariance}{name}", family(covariance), AXES)
     if not given:
         return case
     rng = np.random.default_rng(11)
     m, kappa, nu = rng.normal(size=(3, 3)), rng.uniform(0.3, 2.0, 3), rng.uniform(6.0, 9.0, case.groups)
     factor = rng.normal(size=(case.groups, 3, 3)) + np.eye(3)
     psi = factor @ factor.swapaxes(1, 2) + np.eye(3)
-    return replace(case, family=MultivariateGaussian(covariance, m, kappa, nu, psi))
+    return replace(case, family=family(covariance, m, kappa, nu, psi))
 
 
-def _tables(name, family, *tables, free=()):
-    return TablesCase(name, family, Axes(LABELS, FEATURES, (("a", "b"), (1, 2), (False, True))), tables, free)
-
-
-TABLES = (
-    _tables("joint α=2", JointTable(), ((), (0, 1, 2))),
-    _tables("joint α given", JointTable(np.random.default_rng(6).uniform(1.2, 4.0, (3, 8))), ((), (0, 1, 2))),
-    _tables("network α=2", BayesianNetwork(edges=TREE), *OF_TREE),
-    _tables("network softmax", BayesianNetwork(0.7, "softmax", edges=TREE), *OF_TREE),
-    _tables("network class-free", BayesianNetwork(edges=TREE, class_free=("v", "u")), *OF_TREE, free=(0, 1)),
+TREE, OF_TREE = (("v", "u"), ("v", "w")), (((), (1,)), ((1,), (0,)), ((1,), (2,)))
+"""Edges, and what each table of that network is given and of, parents first."""
+OF_JOINT = (((), (0, 1, 2)),)
+TABLES = tuple(
+    discrete.TablesCase(name, family, _OF_PAIRS, *tables)
+    for name, family, *tables in (
+        ("joint α=2", JointTable(), OF_JOINT),
+        ("joint α given", JointTable(_uniform(6, 3, 8)), OF_JOINT),
+        ("network α=2", BayesianNetwork(edges=TREE), OF_TREE),
+        ("network softmax", BayesianNetwork(0.7, "softmax", edges=TREE), OF_TREE),
+        ("network class-free", BayesianNetwork(edges=TREE, class_free=("v", "u")), OF_TREE, (0, 1)),
+    )
 )
 CATEGORICAL = (
-    _categorical("α=2"),
-    _categorical("softmax", alpha=0.7, basis="softmax"),
-    _categorical("α given", alpha=np.random.default_rng(5).uniform(1.2, 4.0, (3, 7))),
+    discrete.CategoricalCase("categorical α=2", families.Categorical(), _OF_LEVELS),
+    discrete.CategoricalCase("categorical softmax", families.Categorical(0.7, "softmax"), _OF_LEVELS),
+    discrete.CategoricalCase("categorical α given", families.Categorical(_uniform(5, 3, 7)), _OF_LEVELS),
 )
 GAUSSIAN = (
     *(_gaussian("", variance) for variance in SHARED_OVER),
@@ -103,80 +74,60 @@ GAUSSIAN = (
     *(_gaussian(" unbiased", variance, unbiased=True) for variance in SHARED_OVER),
 )
 MULTIVARIATE_GAUSSIAN = (
-    *(_multivariate_gaussian("", covariance) for covariance in ("shared", "class")),
-    *(_multivariate_gaussian(" prior given", covariance, given=True) for covariance in ("shared", "class")),
+    *(_multivariate_gaussian("", covariance) for covariance in COVARIANCE_DIMS),
+    *(_multivariate_gaussian(" prior given", covariance, given=True) for covariance in COVARIANCE_DIMS),
 )
 BERNOULLI = (
-    BernoulliCase("bernoulli α=2", Bernoulli(), Axes(LABELS, FEATURES)),
-    BernoulliCase(
-        "bernoulli α given", Bernoulli(*np.random.default_rng(4).uniform(1.2, 4.0, (2, 3, 3))), Axes(LABELS, FEATURES)
-    ),
+    discrete.BernoulliCase("bernoulli α=2", families.Bernoulli(), AXES),
+    discrete.BernoulliCase("bernoulli α given", families.Bernoulli(*_uniform(4, 2, 3, 3)), AXES),
 )
 MULTINOMIAL = (
-    MultinomialCase("multinomial α=2", Multinomial(), Axes(LABELS, FEATURES)),
-    MultinomialCase(
-        "multinomial α given",
-        Multinomial(np.random.default_rng(9).uniform(1.2, 4.0, (3, 3))),
-        Axes(LABELS, FEATURES),
-    ),
+    discrete.MultinomialCase("multinomial α=2", families.Multinomial(), AXES),
+    discrete.MultinomialCase("multinomial α given", families.Multinomial(_uniform(9, 3, 3)), AXES),
 )
-
-
 POISSON = (
-    PoissonCase("poisson", Poisson(), Axes(LABELS, FEATURES)),
-    PoissonCase(
-        "poisson prior given", Poisson(*np.random.default_rng(12).uniform(1.2, 4.0, (2, 3, 3))), Axes(LABELS, FEATURES)
-    ),
+    numbers.PoissonCase("poisson", families.Poisson(), AXES),
+    numbers.PoissonCase("poisson prior given", families.Poisson(*_uniform(12, 2, 3, 3)), AXES),
 )
-_SHAPES = np.random.default_rng(13).uniform(1.2, 4.0, (4, 3, 3))
+_SHAPES = _uniform(13, 4, 3, 3)
 EXPONENTIAL = (
-    ExponentialCase("exponential", Exponential(), Axes(LABELS, FEATURES)),
-    ExponentialCase("exponential prior given", Exponential(*_SHAPES[:2]), Axes(LABELS, FEATURES)),
+    numbers.ExponentialCase("exponential", families.Exponential(), AXES),
+    numbers.ExponentialCase("exponential prior given", families.Exponential(*_SHAPES[:2]), AXES),
 )
-GAMMA = (GammaCase("gamma", Gamma(), Axes(LABELS, FEATURES)),)
+GAMMA = (numbers.GammaCase("gamma", families.Gamma(), AXES),)
 NEGATIVE_BINOMIAL = (
-    NegativeBinomialCase("negative binomial", NegativeBinomial(median=3.0, spread=0.7), Axes(LABELS, FEATURES)),
+    numbers.NegativeBinomialCase("negative binomial", families.NegativeBinomial(median=3.0, spread=0.7), AXES),
 )
-LOG_NORMAL = (LogNormalCase("log-normal", LogNormal(), Axes(LABELS, FEATURES)),)
+LOG_NORMAL = (numbers.LogNormalCase("log-normal", families.LogNormal(), AXES),)
+_HURDLE = families.Hurdle(EXPONENTIAL[1].family, *_SHAPES[2:])
 HURDLE = (
-    HurdleCase("hurdle log-normal", Hurdle(), Axes(LABELS, FEATURES), LOG_NORMAL[0]),
-    HurdleCase(
-        "hurdle exponential prior given",
-        Hurdle(EXPONENTIAL[1].family, *_SHAPES[2:]),
-        Axes(LABELS, FEATURES),
-        EXPONENTIAL[1],
-    ),
+    numbers.HurdleCase("hurdle log-normal", families.Hurdle(), AXES, LOG_NORMAL[0]),
+    numbers.HurdleCase("hurdle exponential prior given", _HURDLE, AXES, EXPONENTIAL[1]),
 )
-MIXED = (
-    MixedCase(
-        "conditional gaussian all",
-        ConditionalGaussian(),
-        Axes(LABELS, FEATURES, ((), (), ("a", "b"))),
-        (((), (2,)),),
-        lines=((0, (2,), ()), (1, (2,), (0,))),
-    ),
-    MixedCase(
-        "conditional gaussian class-free",
-        ConditionalGaussian(edges=(("w", "u"), ("w", "v"), ("u", "v")), class_free=("v", "w")),
-        Axes(LABELS, FEATURES, ((), (), ("a", "b"))),
-        (((), (2,)),),
-        (1, 2),
-        ((0, (2,), ()), (1, (2,), (0,))),
-    ),
-    MixedCase(
-        "conditional gaussian of categories",
-        ConditionalGaussian(edges=(("u", "v"), ("u", "w"), ("w", "v"))),
-        Axes(LABELS, FEATURES, ((1, 2), (), (False, True))),
-        (((), (0,)), ((0,), (2,))),
-        lines=((1, (0, 2), ()),),
-    ),
-    MixedCase(
-        "conditional gaussian prior given",
-        ConditionalGaussian(0.7, "softmax", (("w", "v"), ("u", "w")), kappa=0.7, a=2.5),
-        Axes(LABELS, FEATURES, (("a", "b"), (), ())),
-        (((), (0,)),),
-        lines=((2, (0,), ()), (1, (), (2,))),
-    ),
+_OF_W = (((), (2,)),), (), ((0, (2,), ()), (1, (2,), (0,)))
+MIXED = tuple(
+    MixedCase(f"conditional gaussian {name}", family, Axes(LABELS, FEATURES, levels), *tables)
+    for name, family, levels, tables in (
+        ("all", ConditionalGaussian(), ((), (), ("a", "b")), _OF_W),
+        (
+            "class-free",
+            ConditionalGaussian(edges=(("w", "u"), ("w", "v"), ("u", "v")), class_free=("v", "w")),
+            ((), (), ("a", "b")),
+            (_OF_W[0], (1, 2), _OF_W[2]),
+        ),
+        (
+            "of categories",
+            ConditionalGaussian(edges=(("u", "v"), ("u", "w"), ("w", "v"))),
+            ((1, 2), (), (False, True)),
+            ((((), (0,)), ((0,), (2,))), (), ((1, (0, 2), ()),)),
+        ),
+        (
+            "prior given",
+            ConditionalGaussian(0.7, "softmax", (("w", "v"), ("u", "w")), kappa=0.7, a=2.5),
+            (("a", "b"), (), ()),
+            ((((), (0,)),), (), ((2, (0,), ()), (1, (), (2,)))),
+        ),
+    )
 )
 NUMBERS = (*POISSON, *NEGATIVE_BINOMIAL, *EXPONENTIAL, *GAMMA, *LOG_NORMAL, *HURDLE)
 CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *NUMBERS, *MIXED)
@@ -195,25 +146,24 @@ def structure_of(case):
 BY_STRUCTURE = {structure_of(case): case for case in PRIORS}
 """The last case of each structure, that with the most general prior."""
 
-_LEVELS = (("a", "b"), (1, 2, 3), (False, True))
+_OF_CODE = Axes(LABELS, FEATURES, ((), ("a", "b"), ()))
 TREES = (
-    TreesCase("every tree", EveryTree(), Axes(LABELS, FEATURES, _LEVELS)),
-    TreesCase("every tree N' given", EveryTree(3.0), Axes(LABELS, FEATURES, _LEVELS)),
-    TreesCase("every forest", EveryTree(forests=True), Axes(LABELS, FEATURES, _LEVELS)),
-    TreesOfCellsCase("every tree of cells", EveryTreeOfCells(), Axes(LABELS, FEATURES, ((), ("a", "b"), ()))),
+    discrete.TreesCase("every tree", EveryTree(), _OF_LEVELS),
+    discrete.TreesCase("every tree N' given", EveryTree(3.0), _OF_LEVELS),
+    discrete.TreesCase("every forest", EveryTree(forests=True), _OF_LEVELS),
+    discrete.TreesOfCellsCase("every tree of cells", families.EveryTreeOfCells(), _OF_CODE),
 )
 """Families with a discrete parameter, the tree."""
 
 HISTOGRAMS = (
-    HistogramCase("histogram", Histogram(), Axes(LABELS, FEATURES)),
-    HistogramCase("histogram a=4, 3 quantiles", Histogram(4.0, 3), Axes(LABELS, FEATURES)),
+    numbers.HistogramCase("histogram", families.Histogram(), AXES),
+    numbers.HistogramCase("histogram a=4, 3 quantiles", families.Histogram(4.0, 3), AXES),
 )
 """Families with sets of cuts."""
 
-_MANY_LEVELS = (("a", "b"), tuple(range(5)), ("low", "mid", "high"))
 ORDINALS = (
-    OrdinalCase("ordinal", Ordinal(), Axes(LABELS, FEATURES, _MANY_LEVELS)),
-    OrdinalCase("ordinal α averaged", Ordinal(alpha=(0.5, 4.0)), Axes(LABELS, FEATURES, _MANY_LEVELS)),
+    discrete.OrdinalCase("ordinal", families.Ordinal(), _OF_MANY_LEVELS),
+    discrete.OrdinalCase("ordinal α averaged", families.Ordinal(alpha=(0.5, 4.0)), _OF_MANY_LEVELS),
 )
 """Families with sets of cuts between levels."""
 

@@ -4,6 +4,7 @@ A block that does not run is marked right above it: ``<!-- not run by the tests:
 one that runs is what it prints; a line ``…`` in it stands for any lines.
 """
 
+import ast
 import contextlib
 import io
 import os
@@ -143,6 +144,19 @@ NARROW = {"five_minutes": "77"}
 def columns_of(path: Path) -> str:
     """Return the columns of the terminal that a page's commands print to."""
     return NARROW.get(path.stem, "100")
+
+
+def texts(path: Path) -> list[str]:
+    """Return the strings of a module beside its docstrings, with "…" for each expression in them."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    parts = {id(part) for node in formatted for part in ast.walk(node) if part is not node}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone | parts]
+    filled = [
+        "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values) for node in formatted
+    ]
+    return filled + [node.value for node in constants if isinstance(node.value, str)]
 
 
 def quiet_environment() -> None:

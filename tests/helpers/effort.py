@@ -1,6 +1,7 @@
 """How much work something is, whatever else the machine does."""
 
 import sys
+import tracemalloc
 
 
 def calls(work):
@@ -18,3 +19,13 @@ def calls(work):
     finally:
         sys.setprofile(before)
     return number
+
+
+def peak(work, *arguments):
+    """Return the most memory in bytes that `work` takes of its arguments."""
+    tracemalloc.start()
+    try:
+        work(*arguments)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
