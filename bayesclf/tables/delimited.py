@@ -22,7 +22,7 @@ from bayesclf.tables.options import Wish, option
 from bayesclf.tables.remarks import OfLastRow
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
-from bayesclf.wording import clipped, counted, listed, one_line
+from bayesclf.wording import LISTED_ROWS, clipped, counted, listed, one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +50,9 @@ MOST_TITLES = 0.1
 
 COMMENTS = ("#", "%")
 """What comments begin with."""
+
+RULE = re.compile(r"[|+:\s]*-{3}[|+:\s-]*")
+"""A line of dashes, as between the names and the rows of a table in Markdown."""
 
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 WORD = re.compile(r'"(?:[^"]|"")*"|\S+')
@@ -189,6 +192,8 @@ def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = "
     separator = asked.separator
     lines = enumerate(io.StringIO(head, newline=""), 1)
     used = list(islice(((n, line) for n, line in lines if line.strip() and n not in skipped), 4 * HEAD_ROWS))
+    skipped |= {number for number, line in used if RULE.fullmatch(line)}
+    used = [(number, line) for number, line in used if number not in skipped]
     own = SEPARATOR_LINE.fullmatch(used[0][1]) if used else None
     if own:
         skipped.add(used.pop(0)[0])
@@ -344,16 +349,16 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
     """
     reader = found.records(found.rows(io.StringIO(text, newline="")), strict=True)
     row, line, alone = 0, 1, len(found.names) == 1  # a blank line is a missing cell of a column that is alone
-    wrong: tuple[int, int, int] | None = None
+    wrong: list[tuple[int, int, int]] = []
     start, begins, alike = "", 0, 0
     try:
         with cells_of_any_length():
             for cells in reader:
                 row += bool(cells) or (alone and line >= found.first)
-                if cells and wrong:
+                if wrong and ((cells and len(cells) == len(found.names)) or len(wrong) == LISTED_ROWS):
                     break
                 if cells and len(cells) != len(found.names):
-                    wrong = row, line, len(cells)
+                    wrong.append((row, line, len(cells)))
                 if cells:
                     start, begins = cells[0].strip(), line
                     alike += bool(LAST_LINE.fullmatch(start))
@@ -365,10 +370,11 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
         ) from None
     if not row:
         raise NoRows(f"{path} has no rows below its column names; add at least one")
-    if wrong is not None:
-        number, line, size = wrong
-        last = number == row > 1
-        also = f", or leave line {line} out with {option('skip_rows', [line])}" if last else ""
+    if wrong:
+        number, line, size = wrong[0]
+        lines = [own for _, own, _ in wrong]
+        those = f"line{'s' * (len(lines) > 1)} {listed(lines)}"
+        also = f", or leave {those} out with {option('skip_rows', lines)}" if number > 1 and row == wrong[-1][0] else ""
         raise InputError(
             f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
             f"{len(found.names)}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
@@ -380,8 +386,10 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
 
 
 def _width(lines: Sequence[str], separator: str) -> int:
-    """Return the number of cells that each row has; 1 where they differ, one cell more in each row aside."""
+    """Return the number of cells that each row has; 1 where they differ, one cell more and few last rows aside."""
     rows = [WORD.findall(line) for line in lines] if separator == " " else _cells(lines, separator)
+    while len(lines) - LISTED_ROWS < len(rows) > 2 and len(rows[-1]) == 1:  # sources and remarks below
+        rows.pop()
     widths = [len(row) for row in rows]
     if len(rows) < 2:
         return widths[0] if widths else 1
@@ -394,10 +402,10 @@ def _separator(lines: Sequence[str], default: str) -> str:
     widths = {sign: _width(lines, sign) for sign in SEPARATORS}
     others = [sign for sign in SEPARATORS[:-1] if sign != default and widths[sign] > 1]
     if widths[default] > 1:
-        # of "0,5;1,2" each cell has a comma too, which is then that of a number
+        # of "0,5;1,2" each cell has a comma too, which is then that of a number; tabs are in few cells of words
         for sign in others:
             pieces = [cell.strip() for row in _cells(lines, sign)[1:] for cell in row if default in cell]
-            if pieces and all(COMMA_NUMBER.fullmatch(piece) for piece in pieces):
+            if sign == "\t" or (pieces and all(COMMA_NUMBER.fullmatch(piece) for piece in pieces)):
                 return sign
         return default
     if others:
@@ -442,14 +450,14 @@ def _holds_row_names(cells: Sequence[str], drawn: bool) -> bool:
 
 
 def _refuse_second_header(top: Sequence[str], rows: Sequence[Sequence[str]], numbers: list[int], path: Path) -> None:
-    """Raise for a row of words below the first one, which may have gaps, where the rows below it have numbers."""
+    """Raise for a row of words below the first one, which may have gaps, where most cells below it are numbers."""
     if len(rows) < 5 or any(written(cell.strip()) for cell in rows[0]):
         return
-    numeric = [
-        place for place in range(min(len(top), *map(len, rows))) if all(written(row[place].strip()) for row in rows[1:])
-    ]
-    words = [rows[0][place].strip() for place in numeric]
-    if len(numeric) > 1 and all(word and word not in CODES for word in words):
+    words = []
+    for word, *below in zip(*([cell.strip() for cell in row] for row in rows), strict=False):
+        if word and word not in below and 2 * sum(written(cell) is not None for cell in below) > len(below):
+            words.append(word)
+    if len(words) > 1 and not CODES.intersection(words):
         merged = any(cell.strip() and not name for name, cell in zip(top[1:], rows[0][1:], strict=False))
         leave = f"leave line {numbers[1]} out with {option('skip_rows', [numbers[1]])}"
         if merged:  # cells that name groups of columns

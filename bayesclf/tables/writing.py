@@ -20,7 +20,7 @@ ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!")
 ANSWERS = ("k.A.", "k. A.", "n.a.", "keine Angabe", "don't know", "don’t know", "no answer", "prefer not to say")
 """What people write, perhaps with a capital, where there is no answer."""
 
-SHORT = ("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?", "-", ".", "<NA>")
+SHORT = ("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?", "-", "--", "–", "—", ".", "<NA>")
 CODES = frozenset((*SHORT, *ERRORS, *ANSWERS, *map(first_upper, ANSWERS)))
 """Words that stand for "missing" among numbers."""
 
@@ -39,7 +39,7 @@ _CURRENCY = (
 
 _SIGNED = re.compile(
     rf"(?P<minus>[-+−]?)\s*(?P<before>(?:{_CURRENCY})?)\s*(?P<inner>[-+−]?)(?P<body>(?:[0-9]|[.,](?=[0-9]))[0-9.,\s'’]*?)"
-    rf"(?P<power>[eE][-+]?[0-9]+)?\s*(?P<after>[%‰{MONEY}]|°[CF]?|[^\W\d_]{{1,6}}(?:/[^\W\d_]{{1,4}})?[²³]?)?"
+    rf"(?P<power>[eE][-+]?[0-9]+)?\s*(?P<after>[%‰″\"{MONEY}]|° ?[CFNESW]?|[^\W\d_]{{1,6}}(?:/[^\W\d_]{{1,4}})?[²³]?)?"
 )
 _BRACKETS = re.compile(rf"^([{MONEY}]?)\(([^-+−()]+)\)(%?)$")
 """A negative number as accountants write it, such as (210.99)."""

@@ -197,6 +197,20 @@ CASES = {
         rows("10{j}{k}-1{j},{j}M{k},{j},{y}", "part,screw,a,cls\n"),
         *({"part": "category", "screw": "category", "a": "number"}, 0, ""),
     ),
+    "laps": (rows("1:2{j}.5,{j},{y}", "at,a,cls\n"), {"at": "category", "a": "number"}, 0, "one for each time; derive"),
+    "weeks": (rows("2020 W1{k},{j},{y}", "at,a,cls\n"), {"at": "category", "a": "number"}, 0, "one for each date;"),
+    "places on Earth": (rows("5{j}.5° N,{y}", "a,cls\n"), {"a": "number"}, 0, "read as numbers, without '° N'"),
+    "dashes": (with_code("—"), {"fee": "number"}, 2, "column 'fee': '—' (2 cells) taken for missing"),
+    "Markdown": (
+        rows("| {j} | {k} | {y} |", "| a | b | cls |\n|---|---:|---|\n"),
+        *(NUMBERS, 0, "the separator is '|' (separator=… says another one) | the column without a name at place 1"),
+    ),
+    "commas between tabs": (
+        rows("{j}\tw, {k}\t{y}", "a\tb, c\tcls\n"),
+        {"a": "number", "b, c": "category"},
+        0,
+        "a tab",
+    ),
     "months": (rows("Jan 19{i:02d},{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds dates and is left"),
     "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
     "constant": (
@@ -413,7 +427,7 @@ def test_the_sheet_of_excel_with_the_label_column_is_read_and_others_are_told_of
     assert found.notes[0] == "the sheet 'data' is read, and not 'old', 'info'; save another one as csv"
     clf = bc.NaiveBayes(inference="map")
     for read in (datasets.read, clf.fit_stream):
-        with pytest.raises(InputError, match=r"the sheet 'info' is read, and not 'data', 'old'\) has no column 'class'"):
+        with pytest.raises(InputError, match=r"sheet 'info' is read, and not 'data', 'old'\) has no column 'class'"):
             read(path, "class")
 
 
@@ -443,6 +457,11 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
             {},
             "where the rows below it have numbers, like a second row of names; leave line 1 out with skip_rows=[1]",
         ),
+        (
+            rows("{j},{k},{y}", "a,b,cls\nkg,cm,\n").replace("3,", "n.d.,"),
+            {},
+            "line 2 has 'kg', 'cm' where the rows below it have numbers",
+        ),
         (rows("{i},{j},{k},{y}", ",a,b,cls\nunit,kg,cm,word\n"), {}, "leave line 2 out with skip_rows=[2]"),
         (rows("{j},{k},{y}", "body,,cls\na,b,\n"), {}, "names; write the name of each column into one line"),
         (rows("{j},{k},{y}", "Weights, 2020\n\na,b,cls\n"), {}, "line 1 has 2 cells and each row below it 3; name"),
@@ -453,6 +472,7 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
         ),
         (rows("{j},{k},{y}", "Weights,,\n,,\na,b,cls\n"), {}, "'Weights' alone, like a title"),
         (rows("{j},{k},{y}", "a,b,cls\n") + "Total,40\n", {}, "or leave line 42 out with skip_rows=[42]"),
+        (rows("{j};{k};{y}", "a;b;cls\n") + "\nBy us\n2020\n", {}, "or leave lines 43, 44 out with skip_rows=[43, 44]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
         (rows("{j},{i}.5", "a,cls\n"), {"classes": [30, 10]}, "must rise"),
         (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; keep=['id']"),
