@@ -45,7 +45,6 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.learned_alpha import left_out_rows
 from bayesclf.models import Model
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.models.logistic.likelihood import LEAST_EFFECTIVE, power_of
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,
@@ -252,7 +251,8 @@ class GenerativeClassifier(BayesClassifier):
             proposals = laplace.enough(self.left_out_, settings, rng, laplace.pilot(self.left_out_, rng))
         else:
             proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
-        power = power_of(proposals.log_weight, LEAST_EFFECTIVE)  # below 1 where a few would be the answer alone
+        # a power below 1 where a few would be the answer alone
+        power = laplace.power_of(proposals.log_weight, laplace.LEAST_EFFECTIVE)
         chosen = laplace.systematic(proposals.weight**power, TEMPERED_DRAWS, rng)
         return {name: values[chosen] for name, values in proposals.parameters.items()}, proposals.khat
 

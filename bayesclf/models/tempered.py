@@ -28,8 +28,8 @@ from scipy.special import log_softmax, softmax
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.display import Sized
 from bayesclf.families.trees.of_cells import unobserved
+from bayesclf.models import DrawZ
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.likelihood import Proposal
 from bayesclf.tables.columns import MISSING, Rows
 
 if TYPE_CHECKING:
@@ -205,13 +205,13 @@ class LeftOut(Sized):
             theta, value = found
         return theta, self._step(theta)[1]
 
-    def propose(self, number: int, of_z: Proposal, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
+    def propose(self, number: int, draw: DrawZ, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
         """Return proposals of T (draw) and b (draw, outcome), their log importance ratios (draw), and z.
 
         They are for `bayesclf.engines.laplace`; z are the coordinates of the curvature at the mode.
         """
         mode, curvature = self.mode
-        z, log_t = of_z.draw(rng, number, len(mode))
+        z, log_t = draw(rng, number, len(mode))
         theta = mode + solve_triangular(np.linalg.cholesky(curvature).T, z.T).T
         return self.parameters(theta), self.log_posterior(theta) - log_t, z
 

@@ -367,66 +367,6 @@ def log_normalizer(eta: Array, axis: int = -1) -> Array:
     return np.asarray(top + np.log(np.exp(-top) + odds.sum(axis=axis)))
 
 
-WIDER = 1.05
-"""Factor of the sds of draws that gives the sds of proposals: the importance weights then have lighter tails."""
-LEAST_EFFECTIVE = 100
-"""Effective number of proposals from which others are placed; where there are fewer, their weights count by a power."""
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """A multivariate t distribution of z = center + sd t, where the posterior of z is nearly standard normal.
-
-    `degrees`: Degrees of freedom; there are at least as many as coordinates, so that |t| varies through them no more
-    than it does by itself. `center`, `sd`: Of each coordinate, (coordinate), or one for all.
-    """
-
-    degrees: float
-    center: Array | float = 0.0
-    sd: Array | float = 1.0
-
-    def draw(self, rng: np.random.Generator, number: int, size: int) -> tuple[Array, Array]:
-        """Return draws (draw, coordinate) and their log density (draw) up to a constant."""
-        degrees = max(self.degrees, size)
-        t = rng.standard_normal((number, size))
-        t /= np.sqrt(rng.chisquare(degrees, number) / degrees)[:, None]
-        return self.center + self.sd * t, -0.5 * (degrees + size) * np.log1p(np.sum(t**2, axis=1) / degrees)
-
-    def moved(self, z: Array, log_weight: Array) -> Proposal:
-        """Return the one with the means and `WIDER` sds of draws z (draw, coordinate), by weights given as logs (draw).
-
-        Where few draws have all the weight, a power of the weights is taken that leaves `LEAST_EFFECTIVE`, and sds stay
-        near those so far.
-
-        See Cappé, Douc, Guillin, Marin, Robert, *Adaptive importance sampling in general mixture classes*, Statistics
-        and Computing 18 (2008), doi:10.1007/s11222-008-9059-x.
-        """
-        log_weight = power_of(log_weight, LEAST_EFFECTIVE) * log_weight
-        known = _effective(log_weight)
-        weight = np.exp(log_weight)
-        weight /= weight.sum()
-        center = weight @ z
-        variance = (known * (weight @ (z - center) ** 2) + LEAST_EFFECTIVE * self.sd**2) / (known + LEAST_EFFECTIVE)
-        return Proposal(self.degrees, center, WIDER * np.sqrt(variance))
-
-
-def power_of(log_weight: Array, least: float) -> float:
-    """Return the largest power, at most 1, of weights given by their logs that leaves so many effective ones."""
-    if _effective(log_weight) >= least:
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(20):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if _effective(middle * log_weight) >= least else (low, middle)
-    return low
-
-
-def _effective(log_weight: Array) -> float:
-    """Return the effective number of draws of weights given by their logs, the largest of which is 0."""
-    weight = np.exp(log_weight)
-    return float(weight.sum() ** 2 / (weight**2).sum())
-
-
 @dataclass(frozen=True, eq=False)
 class Sums:
     """Arrays that are summed over the parts of the rows."""

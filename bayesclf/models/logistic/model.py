@@ -14,6 +14,7 @@ from scipy.special import logit
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
+from bayesclf.models import DrawZ
 from bayesclf.models.generative import Block
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
 from bayesclf.models.logistic.identifiability import (
@@ -30,7 +31,6 @@ from bayesclf.models.logistic.likelihood import (
     MappedLikelihood,
     NearLikelihood,
     Parts,
-    Proposal,
     Root,
     StreamedLikelihood,
     with_ones,
@@ -361,7 +361,7 @@ class LogisticModel:
             "prior_correlation": self.weight_prior.rho(np.array([of_rho])),
         }
 
-    def propose(self, number: int, of_z: Proposal, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
+    def propose(self, number: int, draw: DrawZ, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
         """Return proposals (draw, …), their log importance ratios (draw) up to a constant, and z (draw, parameter).
 
         (log s, logit ρ) are drawn from their density by the nodes' evidences, with some from their prior; given both,
@@ -369,10 +369,10 @@ class LogisticModel:
         """
         lattice, prior = self.lattice, self.weight_prior
         at, log_q = lattice.density.draw(rng, number) if self.learns else (np.zeros((number, 2)), np.zeros(number))
-        z, log_t = of_z.draw(rng, number, lattice.modes.shape[-1])
+        z, log_t = draw(rng, number, lattice.modes.shape[-1])
         gamma, log_determinant = lattice.moved(at, z)
         log_prior = prior.along(*at.T).log_density(gamma) + prior.log_density_of_scales(*at.T)
-        near = self._near if np.ndim(of_z.center) == 0 else None
+        near = self._near
         log_likelihood = self._searched.values(gamma) if near is None else near.values(gamma, rng)
         log_ratio = log_likelihood + log_prior + log_determinant - log_q - log_t
         return self._of_coordinates(gamma, at, rng), log_ratio, z

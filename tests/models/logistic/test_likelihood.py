@@ -12,6 +12,7 @@ from scipy import optimize
 
 import bayesclf as bc
 from bayesclf.arrays import Array
+from bayesclf.engines import laplace
 from bayesclf.errors import Refused
 from bayesclf.models.logistic import likelihood
 from bayesclf.models.logistic.likelihood import LogPosterior
@@ -115,10 +116,10 @@ def test_log_likelihoods_by_some_rows_are_off_by_no_more_than_the_noise_that_is_
     near = model._near
     assert near is not None
     assert near.chance.sum() < 5_000
-    proposal = likelihood.Proposal(1.0)
-    _, estimated, z = model.propose(4_000, proposal, np.random.default_rng(0))
+    draw = laplace.Proposal(1.0).draw
+    _, estimated, z = model.propose(4_000, draw, np.random.default_rng(0))
     vars(model)["_near"] = None
-    _, exact, same = model.propose(4_000, proposal, np.random.default_rng(0))
+    _, exact, same = model.propose(4_000, draw, np.random.default_rng(0))
     np.testing.assert_array_equal(z, same)
     error, of_blocks = estimated - exact, (estimated - exact).reshape(-1, likelihood.DRAWS_OF_ROWS).mean(axis=1)
     assert abs(error.mean()) < 4 * of_blocks.std(ddof=1) / np.sqrt(len(of_blocks))
