@@ -253,8 +253,8 @@ def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, s
     headers = {name: sheet.dropna(thresh=2).head(1) for name, sheet in sheets.items()}
     heads = {name: sheet.head(HEAD_LINES) for name, sheet in sheets.items()}
     known = [name for part in (headers, heads) for name, cells in part.items() if cells.isin(asked).any(axis=None)]
-    chosen, *others = dict.fromkeys([*known, *sheets])
-    return sheets[chosen].to_csv(index=False, header=False).encode(), str(chosen), others
+    chosen, *others = map(str, dict.fromkeys([*known, *sheets]))
+    return sheets[chosen].to_csv(index=False, header=False).encode(), chosen, others
 
 
 def _parse_json(text: str, path: Path) -> pd.DataFrame:
