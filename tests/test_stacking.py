@@ -74,14 +74,6 @@ class TestStackedClassifier:
         np.testing.assert_array_equal(stacked.log_scores_, np.column_stack(scores))
         np.testing.assert_array_equal(list(stacked.weights_.values()), stacking_weights(stacked.log_scores_))
 
-    @pytest.mark.slow
-    def test_fitted_models_can_be_weighed_as_they_are(self, stacked, table):
-        prefit = bc.StackedClassifier(stacked.models_, cv="prefit").fit(*table)
-        assert prefit.models_ == stacked.models_
-        assert prefit.weights_ == stacked.weights_
-        with pytest.raises(InputError, match="needs the training rows"):
-            prefit.fit(table[0] + 1, table[1])
-
     def test_folds_give_the_scores_of_refits(self, models, table):
         X, y = table
         clf = bc.StackedClassifier(models, rule="map", cv=4, random_state=3).fit(X, y)

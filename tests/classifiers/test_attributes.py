@@ -10,7 +10,6 @@ from sklearn import discriminant_analysis, naive_bayes
 from sklearn.datasets import load_iris
 
 import bayesclf as bc
-from bayesclf.engines import Exact
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 PAIR = SPECIES > 0
@@ -99,20 +98,6 @@ class TestLinear:
         X = np.column_stack([IRIS[:, :2], np.ones(150), IRIS[:, 2:]])
         for clf in (bc.LogisticRegression(prior_scale=2.5, inference="map"), bc.GaussianNB("feature", rule="map")):
             np.testing.assert_array_equal(clf.fit(X, SPECIES).coef_[:, 2], 0)
-
-
-def test_parameters_are_posterior_means_by_default():
-    clf = bc.GaussianNB(random_state=1, inference=Exact(draws=20_000)).fit(IRIS, SPECIES)
-    draws = clf.posterior_["posterior"].mean(("chain", "draw"))
-    np.testing.assert_allclose(clf.theta_, draws["mu"], atol=0.01)
-    np.testing.assert_allclose(clf.var_, draws["sigma2"], atol=0.01)
-
-
-def test_a_shared_variance_is_that_of_every_class():
-    for variance, equal_over in (("class", 1), ("shared", None), ("feature", 0)):
-        var = bc.GaussianNB(variance, rule="map").fit(IRIS, SPECIES).var_
-        assert var.shape == (3, 4)
-        assert np.ptp(var, axis=equal_over).max() == 0
 
 
 def test_the_joint_density_is_normalized_by_the_predictive_rule():

@@ -9,31 +9,11 @@ from helpers.classifiers import CLOSED_FORM, assert_same_answers
 
 import bayesclf as bc
 from bayesclf import BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, datasets
-from bayesclf.engines import NUTS, Exact
+from bayesclf.engines import Exact
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import JointTable
-from bayesclf.rules import RULES
-
-
-def gappy(table, share=0.15, seed=3):
-    X = table.X.astype(object)
-    return X.mask(np.random.default_rng(seed).random(X.shape) < share), table.y
-
 
 # Identities
-
-
-def test_a_joint_table_of_one_column_is_categorical_naive_bayes(play_tennis):
-    X = play_tennis.X[["outlook"]]
-    one, other = (kind(random_state=1).fit(X, play_tennis.y) for kind in (CategoricalNB, JointBayes))
-    assert_same_answers(one, other, X, set(RULES) - {"tempered"}, 1e-12)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3], ids=["complete", "missing"])
-def test_a_network_without_edges_is_categorical_naive_bayes(play_tennis, share):
-    X, y = gappy(play_tennis, share)
-    one, other = CategoricalNB(random_state=1).fit(X, y), BayesNetClassifier(structure=(), random_state=1).fit(X, y)
-    assert_same_answers(one, other, X, set(RULES) - {"tempered"}, 1e-12)
 
 
 def test_blocks_of_joint_tables_lie_between_naive_bayes_and_the_joint(play_tennis):
@@ -64,19 +44,6 @@ def test_maximum_likelihood_counts_exact_matches(play_tennis):
     np.testing.assert_allclose(proba, [[5 / 14, 9 / 14]])
 
 
-# Missing cells
-
-
-@pytest.mark.parametrize("kind", [JointBayes, BayesNetClassifier])
-def test_exact_inference_refuses_gaps_and_level_takes_them(kind, play_tennis):
-    X, y = gappy(play_tennis)
-    with pytest.raises(
-        Refused, match=r"column '\w+' has missing cells that others depend on; with missing='level' there is one"
-    ):
-        kind(inference="exact").fit(X, y)
-    assert isinstance(kind(missing="level", inference="auto").fit(X, y).inference_, Exact)
-
-
 # Fitting
 
 
@@ -84,12 +51,6 @@ def test_numbers_are_refused_by_name(mixed_table):
     X, y = mixed_table
     with pytest.raises(Refused, match=r"takes categories, but numbers are in 'age', 'dose'; .* NaiveBayes"):
         JointBayes().fit(X[["age", "ward", "dose"]], y)
-
-
-def test_an_edge_of_a_column_without_cells_is_left_out(play_tennis):
-    X = play_tennis.X.assign(moon=None)
-    clf = BayesNetClassifier((("outlook", "wind"), ("moon", "wind"))).fit(X, play_tennis.y)
-    assert clf.edges_ == (("outlook", "wind"),)
 
 
 # Comparisons
@@ -216,16 +177,3 @@ def test_all_trees_refuse_what_they_cannot_do(play_tennis, votes):
     with pytest.raises(Refused, match="missing cells, and sums over all trees take complete training rows only"):
         BayesNetClassifier("all-trees").fit(*votes)
     assert not hasattr(BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y), "edge_probabilities_")
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-def test_nuts_of_one_column_of_two_levels_that_all_classes_share():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.choice(["u", "v"], 100, p=[0.8, 0.2]), "b": rng.choice(["p", "q", "r"], 100)})
-    y = rng.integers(2, size=100)
-    options = {"class_free": ("a",), "random_state": 1}
-    exact = BayesNetClassifier((("a", "b"),), **options).fit(X, y)
-    chains = BayesNetClassifier((("a", "b"),), inference=NUTS(draws=300, tune=200, chains=2), **options).fit(X, y)
-    means = (clf.draws_.parameters["theta"].mean(axis=0) for clf in (chains, exact))
-    np.testing.assert_allclose(*means, atol=0.03)

@@ -1,17 +1,14 @@
 """Gaussian discriminant analysis against its peers and its special cases."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.classifiers import CLOSED_FORM
-from sklearn.datasets import load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.metrics import log_loss
 
 import bayesclf as bc
-from bayesclf.engines import Augmentation, Exact
+from bayesclf.engines import Exact
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import MultivariateGaussian
 from bayesclf.rules import RULES
@@ -98,15 +95,6 @@ def test_fewer_rows_than_features_give_finite_answers(covariance, rule):
 
 
 @both
-def test_fewer_rows_than_features_have_no_maximum_likelihood(covariance):
-    rng = np.random.default_rng(2)
-    X, y = rng.normal(size=(8, 10)), np.repeat([0, 1], 4)
-    whose = "the classes together have" if covariance == "shared" else "class '0' has"
-    with pytest.raises(DoesNotExist, match=f"{whose} too few .* no more rows than features"):
-        gda(covariance).fit(X, y).predict(X, rule="mle")
-
-
-@both
 def test_collinear_columns_have_no_maximum_likelihood(covariance, rows):
     X = np.column_stack([rows[0][:, :2], rows[0][:, 0] - 3 * rows[0][:, 1]])
     clf = gda(covariance).fit(X, rows[1])
@@ -136,25 +124,6 @@ def losses(X, y, X_test, y_test):
     clf = gda("shared").fit(X, y)
     peer = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X, y)
     return [log_loss(y_test, own) for own in (clf.predict_proba(X_test, "predictive"), peer.predict_proba(X_test))]
-
-
-@pytest.mark.slow
-def test_averaging_over_covariances_takes_no_more_than_three_times_the_predictive():
-    X, y = load_digits(return_X_y=True)
-    clf = gda("class").fit(X, y)
-    assert clf.inference_ == Exact(draws=55)  # as many as are kept in memory
-
-    def seconds(rule):
-        """Return the least of many times: the others are those of a busy machine."""
-        clf.predict_proba(X[:1], rule=rule)
-        taken = []
-        for row in range(40):
-            start = time.process_time()
-            clf.predict_proba(X[row : row + 1], rule=rule)
-            taken.append(time.process_time() - start)
-        return min(taken)
-
-    assert seconds("bayes-optimal") < 3 * seconds("predictive")
 
 
 def test_what_was_learned_is_said(rows):
@@ -201,14 +170,6 @@ def test_missing_cells_leave_estimates_but_no_closed_form(covariance, gaps):
         clf.as_prior()
 
 
-@both
-def test_partial_fit_with_missing_cells_is_fit(covariance, gaps):
-    X, y = gaps
-    whole = gda(covariance, inference="map").fit(X, y)
-    parts = gda(covariance, inference="map").partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
-    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), atol=1e-9)
-
-
 def test_columns_that_are_never_observed_together_have_no_maximum_likelihood(rows):
     X, y = rows[0].copy(), rows[1]
     X[::2, 0], X[1::2, 1] = np.nan, np.nan
@@ -216,21 +177,6 @@ def test_columns_that_are_never_observed_together_have_no_maximum_likelihood(row
     assert np.isfinite(clf.predict_proba(X)).all()
     with pytest.raises(DoesNotExist, match="no row has both columns 'x0' and 'x1'"):
         clf.predict(X, rule="mle")
-
-
-@pytest.mark.slow
-@both
-def test_auto_takes_data_augmentation_where_cells_are_missing(covariance, rows):
-    X, y = rows[0].copy(), rows[1]
-    X[::7, 0], X[1::9, 1:] = np.nan, np.nan
-    clf = gda(covariance, inference="auto").fit(X, y)
-    assert clf.inference_ == Augmentation()
-    assert clf.convergence_problems_ == ()
-    assert clf.posterior_["posterior"]["mu"].dims == ("chain", "draw", "outcome", "feature")
-    assert np.isfinite(clf.predict_proba(X)).all()
-    half = np.full(len(y), 0.5)
-    with pytest.raises(Refused, match="weights that are not whole numbers"):
-        gda(covariance, inference="augmentation").fit(X, y, sample_weight=half)
 
 
 # Options

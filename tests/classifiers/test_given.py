@@ -68,14 +68,6 @@ def test_the_fitted_classifier_stays_as_it_was(fitted, table):
     assert not fitted.model_.posterior_given
 
 
-def test_a_given_posterior_is_saved(fitted, table, tmp_path):
-    given = fitted.with_posterior(fitted.posterior_)
-    given.save(tmp_path / "given.nc")
-    loaded = bc.load(tmp_path / "given.nc")
-    assert loaded.model_.posterior_given
-    np.testing.assert_array_equal(loaded.predict_proba(table[0]), given.predict_proba(table[0]))
-
-
 @pytest.mark.parametrize(
     "clf",
     [bc.NaiveBayes(random_state=1), bc.LogisticRegression(inference=Laplace(draws=100, limit=5.0), random_state=1)],

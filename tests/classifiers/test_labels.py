@@ -50,11 +50,6 @@ class TestClasses:
             clf.fit(X, Y, classes=classes)
         assert not hasattr(clf, "classes_")
 
-    def test_they_may_be_given_again(self):
-        clf = bc.GaussianNB(random_state=1).partial_fit(X[:3], Y[:3], classes=[0, 1])
-        clf.partial_fit(X[3:], Y[3:], classes=[1, 0])
-        np.testing.assert_allclose(clf.predict_proba(X), bc.GaussianNB(random_state=1).fit(X, Y).predict_proba(X))
-
     @pytest.mark.parametrize(
         ("classes", "y", "message"),
         [
@@ -85,11 +80,6 @@ class TestMaskedCells:
         assert clf.theta_.max() < 10
         words = np.ma.masked_array([["a"], ["b"], ["a"], ["?"]], mask=[[0], [0], [0], [1]])
         assert bc.CategoricalNB().fit(words, [0, 1, 0, 1]).columns_[0].levels == ("a", "b")
-
-
-def test_many_classes_of_few_rows_are_classes_without_a_warning():
-    labels = [f"c{i % 12}" for i in range(21)]
-    assert checked_labels(labels, 21).tolist() == labels
 
 
 def test_objects_are_no_labels_but_their_text_is():

@@ -76,12 +76,6 @@ def test_weights_of_unseen_levels_have_the_scale_of_their_draw(clf):
     assert z[wide].std() == pytest.approx(1, rel=0.08)
 
 
-def test_checks_and_datatree(clf, table):
-    tree = clf.to_datatree(*table, draws=200, random_state=0)
-    assert {"prior_scale", "weights"} <= set(tree["log_prior"].data_vars)
-    assert {"intercept", "weight", "prior_scale", "prior_correlation"} <= set(tree["prior"].data_vars)
-
-
 def test_a_mapping_fixes_what_it_names_and_the_rest_is_learned(table):
     X, y = table
     options = {"inference": "map", "random_state": 1}

@@ -9,7 +9,7 @@ from scipy.special import softmax
 import bayesclf as bc
 from bayesclf import BayesNetClassifier, NaiveBayes
 from bayesclf.errors import Refused
-from bayesclf.families import BayesianNetwork, ConditionalGaussian
+from bayesclf.families import ConditionalGaussian
 
 EDGES = (("color", "weight"), ("weight", "height"))
 
@@ -42,22 +42,6 @@ def test_numbers_of_a_network_are_linear_in_their_parents(fruit):
         slope, intercept = np.polyfit(own["weight"], own["height"], 1)
         np.testing.assert_allclose(mle["beta"].sel(outcome=label, term="height on weight"), slope, rtol=1e-10)
         np.testing.assert_allclose(mle["beta"].sel(outcome=label, term="height"), intercept, rtol=1e-9)
-
-
-def test_a_network_without_numbers_is_one_of_tables(play_tennis):
-    clf = BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y)
-    assert type(clf.model_.blocks[0].family) is BayesianNetwork
-
-
-def test_codes_that_are_said_to_be_categories_stay_categories(fruit):
-    X, y = fruit
-    coded = X.assign(color=X["color"].map({"green": 1, "red": 2}))
-    said = coded.astype({"color": "category"})
-    clf = BayesNetClassifier(EDGES, random_state=1).fit(said, y)
-    assert clf.model_.blocks[0].statistics.axes.levels == ((1, 2), (), ())
-    assert_same_answers(BayesNetClassifier(EDGES, random_state=1).fit(X, y), clf, X, CLOSED_FORM, other_X=said)
-    as_number = BayesNetClassifier(EDGES, random_state=1).fit(coded, y)
-    assert as_number.model_.blocks[0].statistics.axes.levels == ()
 
 
 def test_the_tree_leaves_columns_with_gaps_without_children(fruit):
@@ -134,25 +118,6 @@ def test_naive_bayes_joins_a_category_and_a_number(fruit):
     joined = bc.dependent_pairs(clf, X, y).table.set_index(["first", "second"])["joined"]
     assert joined[("color", "weight")]
     assert not joined[("weight", "height")]
-
-
-@pytest.mark.slow
-def test_what_a_fit_shows_and_checks(fruit, tmp_path):
-    X, y = fruit
-    clf = BayesNetClassifier(EDGES, random_state=1).fit(X, y)
-    priors = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
-    assert priors["sigma2", "weight"].startswith("InvGamma(1.5, ")
-    assert priors["beta", "height on weight"].startswith("Normal(0, sigma2/")
-    figure = bc.plots.class_conditionals(clf, X, y, ["color", "weight", "height"])
-    assert len(figure.axes) == 3
-    check = clf.predictive_check(X, y)
-    shares, means = (check["observed_statistics"][name] for name in ("share", "mean"))
-    expected = np.mean(X["color"][y == "pear"] == "red")
-    np.testing.assert_allclose(shares.sel(outcome="pear", level="color=red"), expected)
-    np.testing.assert_allclose(means.sel(outcome="pear", feature="height"), X["height"][y == "pear"].mean())
-    titles = {finding.code for finding in clf.diagnose(X, y, checks=["M05", "M06", "M08"]).findings}
-    assert {"M05", "M06", "M08"} <= titles
-    assert np.isfinite(bc.loo(clf, X, y).elpd)
 
 
 def test_numbers_that_are_empty_in_the_first_batch_stay_numbers(fruit):

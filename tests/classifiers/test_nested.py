@@ -50,11 +50,6 @@ class TestSplitConformal:
         assert conformal.score(X, Y) == np.mean(conformal.classifier_.predict(X, rule="map") == Y)
         np.testing.assert_array_equal(conformal.predict_proba(X), conformal.classifier_.predict_proba(X, rule="map"))
 
-    def test_a_pipeline_gives_the_sets_of_what_it_does(self):
-        """Standardizing changes nothing for a prior in units of the columns."""
-        sets = [bc.SplitConformal(c, random_state=1).fit(X, Y).predict_set(X).member for c in (GNB, piped())]
-        np.testing.assert_array_equal(*sets)
-
     @pytest.mark.parametrize("make", [clone, piped], ids=["classifier", "pipeline"])
     def test_a_frozen_classifier_is_calibrated_on_all_rows(self, make):
         fitted = make(GNB).fit(X[:75], Y[:75])

@@ -145,14 +145,6 @@ def test_a_client_that_cannot_work_is_refused(table):
         clf.fit_stream([table], "y", client=closed)
 
 
-def test_of_many_rows_those_that_are_left_out_stand_for_all(table):
-    many = pd.concat([table] * 60, ignore_index=True)
-    clf = bc.NaiveBayes(inference="map").fit_stream([many[:3000], many[3000:]], "y", client=Within())
-    whole = bc.NaiveBayes(inference="map").fit(many[["x", "word"]], many["y"])
-    X = table[["x", "word"]]
-    np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), atol=2e-3)
-
-
 def counted(frame, weight=None):
     return Counted(frame, np.zeros(len(frame), dtype=int), weight, classes=np.array(["a", "b"]))
 

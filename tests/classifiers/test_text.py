@@ -72,15 +72,6 @@ def test_predictive_of_a_document_is_polyas():
 # The two-level categorical
 
 
-@every_rule
-def test_bernoulli_is_the_categorical_of_two_levels(rule):
-    events = np.where(SEED.random((60, 9)) < 0.1, np.nan, COUNTS > 0)
-    levels = pd.DataFrame(events).map(lambda cell: None if np.isnan(cell) else bool(cell)).astype(object)
-    bernoulli, categorical = smoothed(bc.BernoulliNB).fit(events, Y), smoothed(bc.CategoricalNB).fit(levels, Y)
-    found = bernoulli.predict_log_proba(events, rule=rule)
-    np.testing.assert_allclose(found, categorical.predict_log_proba(levels, rule=rule), rtol=1e-9, atol=1e-9)
-
-
 def test_absent_words_count_in_one_event_model_only():
     empty = np.zeros((1, 9))
     multinomial, bernoulli = (smoothed(kind).fit(COUNTS, Y) for kind in KINDS.values())

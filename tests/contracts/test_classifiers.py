@@ -96,18 +96,6 @@ def test_the_type_of_labels_changes_nothing(case, labels, mixed_table, fitted):
 
 
 @every_case
-def test_the_order_of_labels_changes_nothing(case, mixed_table):
-    X, y = case.table(mixed_table)
-    codes = np.searchsorted(["ill", "mild", "well"], y)
-    numbers = case.make().fit(X, np.array([9, 10, 11])[codes])
-    words = case.make().fit(X, np.array(["9", "10", "11"])[codes])
-    np.testing.assert_array_equal(words.classes_, ["10", "11", "9"])
-    for rule in case.closed_form:
-        found = words.predict_proba(X, rule=rule)[:, [2, 0, 1]]
-        np.testing.assert_allclose(found, numbers.predict_proba(X, rule=rule), atol=case.tolerance)
-
-
-@every_case
 def test_a_weight_is_a_number_of_repetitions(case, mixed_table, rng):
     X, y = case.table(mixed_table)
     times = 1 + rng.integers(3, size=len(y))

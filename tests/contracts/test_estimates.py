@@ -109,16 +109,6 @@ def test_categorical_map_exists_where_counts_and_concentrations_reach_one(alpha)
             Categorical(alpha).resolve_prior(flat).map(flat)
 
 
-@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
-def test_the_only_level_of_a_feature_is_certain(alpha):
-    axes = Axes(("no", "yes"), ("u",), (("a",),))
-    statistics = Categorical(alpha).statistics(np.array([[0]]), np.array([0]), axes)
-    family = Categorical(alpha).resolve_prior(statistics)
-    posterior = family.posterior(statistics)
-    for parameters in (family.map(statistics), posterior.mean(), posterior.draw(np.random.default_rng(0), 1)):
-        np.testing.assert_array_equal(parameters["theta"], np.ones((1, 2, 1)))
-
-
 def test_gaussian_mean_of_a_variance_without_one_does_not_exist():
     family = Gaussian(m=np.zeros((1, 1)), kappa=np.ones((1, 1)), a=np.ones((1, 1)), b=np.ones((1, 1)))
     with pytest.raises(DoesNotExist, match="a ≤ 1"):

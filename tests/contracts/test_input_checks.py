@@ -75,20 +75,6 @@ def test_what_cannot_be_predicted_is_named(kind):
     assert "unknown rule 'guess'; the rules are mle, map" in sentence(lambda: clf.predict(GOOD, rule="guess"))
 
 
-@pytest.mark.parametrize("kind", [bc.CategoricalNB, bc.GaussianNB, bc.NaiveBayes])
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        ({"class_prior": "fair"}, "class_prior must be"),
-        ({"class_prior": [0.5, 0.6]}, "class_prior must be 2 probabilities"),
-        ({"class_prior": {"a": 1.0}}, "class_prior must have one probability for each of the classes 'a', 'b'"),
-        ({"class_prior": 0.0}, "class_prior must be"),
-    ],
-)
-def test_generative_options_are_checked(kind, options, part):
-    assert part in sentence(lambda: kind(inference="map", **options).fit(GOOD, LABELS))
-
-
 @pytest.mark.parametrize(
     ("blocks", "part"),
     [

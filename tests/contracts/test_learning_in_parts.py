@@ -59,14 +59,6 @@ def test_parts_in_any_order_are_the_whole(case, way, mixed_table, rng):
 
 
 @adds_up
-@pytest.mark.parametrize("missing", ["ignore", "level"])
-def test_the_posterior_in_parts_is_that_of_the_whole(case, missing, mixed_table, rng):
-    X, y = case.table(mixed_table)
-    table = X, y, rng.uniform(0.5, 2.0, len(y))
-    assert_learnt("partial_fit", case.make(missing=missing), table, rng.integers(3, size=len(y)))
-
-
-@adds_up
 @every_way
 def test_rows_of_weight_zero_do_not_count(case, way, mixed_table):
     table = case.with_rows_of_weight_zero(mixed_table)
@@ -87,19 +79,6 @@ def test_a_column_may_vary_late(case, way, mixed_table):
     X, y = case.table(mixed_table)
     X = X.assign(dose=np.where(np.arange(len(y)) < 30, 0.3, X["dose"]))
     assert_learnt(way, case.make(inference="map"), (X, y, np.ones(len(y))), np.arange(len(y)) // 30)
-
-
-@pytest.mark.parametrize("options", [{}, {"m": 1.0, "kappa": 0.5, "a": 2.0, "b": 3.0}])
-def test_given_priors_count_once_and_default_ones_are_of_all_rows(mixed_table, options):
-    X, y = mixed_table
-    X, some = X[NUMBERS], y != "well"
-    one = bc.GaussianNB(**options, random_state=1).fit(X[some], y[some])
-    other = bc.GaussianNB(**options, random_state=1).fit(X[~some], y[~some], classes=np.unique(y))
-    whole = bc.GaussianNB(**options, random_state=1).fit(X, y)
-    assert_same_answers(whole, one + other, X, ("map", "predictive", "bayes-optimal"))
-    for name in ("m", "kappa", "a", "b"):
-        found, expected = (getattr(clf.model_.blocks[0].family, name) for clf in (one + other, whole))
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_a_learned_concentration_is_kept_where_both_have_it():

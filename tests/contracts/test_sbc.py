@@ -6,8 +6,8 @@ prior would see the rows twice and fail.
 Where the posterior has a closed form, its draws are tested here for every family, and NUTS against the exact posterior
 in `test_nuts_agrees.py`: together they say that NUTS is calibrated, more precisely than a few dozen ranks could. Where
 only missing cells are in the way, data augmentation is tested. Logistic regression has no closed form: its Laplace
-engine is tested here, and NUTS by `models/logistic/test_posterior.py`. Continuous integration tries one or two models
-of each engine, and the nightly run all of them.
+engine is tested here, and NUTS by `models/logistic/test_learned_scale.py`. Continuous integration tries one or two
+models of each engine, and the nightly run all of them.
 """
 
 from __future__ import annotations

@@ -102,17 +102,6 @@ def test_settings_of_engines(kind, name):
             refuses(name, kind, value)
 
 
-@pytest.mark.parametrize("kind", [bc.engines.Exact, bc.engines.NUTS, bc.engines.Laplace])
-def test_scalars_of_numpy_are_numbers(kind, tmp_path):
-    engine = kind(draws=np.int64(5), chains=np.int32(2))
-    assert engine == kind(draws=5, chains=2)
-    if kind is bc.engines.Exact:
-        clf = bc.GaussianNB(kappa=np.float32(2), inference=engine, random_state=np.int64(1)).fit(NUMBERS, LABELS)
-        clf.save(tmp_path / "model.nc")
-        again = bc.load(tmp_path / "model.nc")
-        np.testing.assert_array_equal(again.predict_proba(NUMBERS), clf.predict_proba(NUMBERS))
-
-
 FIT = bc.GaussianNB(random_state=1).fit(NUMBERS, LABELS)
 
 

@@ -137,25 +137,6 @@ def test_adjusted_p_values_are_of_the_largest_deviation(fitted):
     np.testing.assert_allclose(found, expected)
 
 
-@pytest.mark.slow
-def test_the_false_alarm_rate_of_adjusted_p_values_is_as_it_says():
-    """Data made by one hypothesis of a posterior are exchangeable with its replicates, so that P(p ≤ α) is α."""
-    rng = np.random.default_rng(3)
-    X, y = rows(60)
-    clf = bc.GaussianNB(random_state=1).fit(X[["age", "dose"]].dropna(), y[X[["age", "dose"]].notna().all(axis=1)])
-    hypotheses, codes = clf.hypotheses("posterior"), np.arange(60) % 2
-    least = []
-    for seed in range(80):
-        one = hypotheses.take(rng.integers(len(hypotheses), size=1))
-        (made,) = clf.model_.sample(one.parameters, codes, rng)
-        tree = clf.predictive_check(pd.DataFrame(made, columns=["age", "dose"]), clf.classes_[codes], 99, seed)
-        adjusted = tree["adjusted_p_value"].to_dataset()[["mean", "sd", "max"]]
-        least.append(min(float(values.min()) for values in adjusted.values()))
-    # Their adjustment is for the class counts too, which makes them larger and no smaller.
-    assert stats.binom.sf((np.array(least) <= 0.1).sum() - 1, 80, 0.1) > 0.001
-    assert (np.array(least) <= 0.5).sum() > 10
-
-
 def test_logistic_regression_is_checked_given_x():
     X, y = rows(120, classes=3)
     clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.Laplace(draws=500), random_state=1).fit(X, y)

@@ -124,39 +124,8 @@ def with_columns(number, levels):
     return change
 
 
-def with_draws(number, block):
-    """Return a change of a state that has other numbers of draws made again, where it has any."""
-
-    def change(state):
-        def draws(node, key):
-            return {**node, "draws": number, "block": block} if isinstance(node, dict) and "block" in node else None
-
-        changed = {part: _walked(inner, draws) for part, inner in state.items()}
-        state.update(changed)
-
-    return change
-
-
-def with_classes(number):
-    """Return a change of a state that has other classes, wherever they are listed."""
-    names = [f"k{place:06d}" for place in range(number)]
-
-    def classes(node, key):
-        if key in ("classes", "classes_"):
-            return {"items": {"dtype": "<U7", "shape": [number], "items": names}}
-        return {"tuple": names} if key == "labels" and isinstance(node, dict) and node.get("tuple") else None
-
-    def change(state):
-        changed = {part: _walked(inner, classes) for part, inner in state.items()}
-        state.update(changed)
-
-    return change
-
-
 GROWN = (
     *(with_levels(number) for number in (30, 3_000, 100_000)),
     *(with_columns(number, levels) for number in (40, 500) for levels in (10, 500)),
-    *(with_draws(number, block) for number in (10, 50_000, 2**27, 2**40) for block in (1, 100_000, 2**40)),
-    *(with_classes(number) for number in (4, 50_000)),
 )
 """Changes of a state that make a model larger, alike in all places where it says how large it is."""

@@ -49,25 +49,6 @@ def test_any_blocks_have_a_model_whose_draws_are_their_parameters(name, table):
     assert np.isfinite(clf.model_.pymc().compile_logp(mode="FAST_COMPILE")(clf.model_.pymc().initial_point()))
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")  # limits are such that one run in 100 warns
-def test_nuts_of_a_joint_table_beside_two_levels(table):
-    X, y = table
-    blocks = {JOINT: "joint"}
-    columns = [*JOINT, "a"]
-    clf = bc.NaiveBayes(blocks, alpha=2.0, random_state=1).fit(X[columns], y)
-    nuts = bc.NaiveBayes(
-        blocks, alpha=2.0, random_state=1, inference=bc.engines.NUTS(draws=300, tune=200, chains=2)
-    ).fit(X[columns], y)
-    assert list(nuts.posterior_["posterior"].data_vars) == list(clf.posterior_["posterior"].data_vars)
-    for one in ("theta", "theta_2"):
-        mean, exact = (own.draws_.parameters[one].mean(axis=0) for own in (nuts, clf))
-        np.testing.assert_allclose(mean, exact, atol=0.03)
-    again = clf.with_posterior(nuts.posterior_)
-    answers = [own.predict_proba(X[columns], rule="bayes-optimal") for own in (again, nuts)]
-    np.testing.assert_allclose(*answers, rtol=1e-12)
-
-
 def test_columns_called_by_numbers_have_variables_of_their_own(table):
     """Of column 2 it is not that of the second block, here a zero-inflated family."""
     rng = np.random.default_rng(0)
