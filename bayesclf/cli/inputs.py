@@ -19,7 +19,7 @@ from bayesclf.tables import columns, datasets
 from bayesclf.tables.columns import ColumnKind, require_column
 from bayesclf.tables.datasets import Dataset
 from bayesclf.tables.remarks import describe_columns
-from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, written
+from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, without_numbers, written
 
 NAME_WIDTH = 30
 """The most characters of a name in the table of columns."""
@@ -104,6 +104,8 @@ def load_training(
     if len(frame.columns) == 1:
         raise InputError(f"no column is left other than the label {dataset.target!r}; keep at least one")
     described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds})
+    of_file = {without_numbers(note): note for note in dataset.notes}  # which also counts rows without a label
+    described["note"] = [of_file.get(without_numbers(note), note) for note in described["note"]]
     X, y = frame.drop(columns=dataset.target), frame[dataset.target]
     X.attrs[columns.NOTES] = tuple(dict.fromkeys([*dataset.notes, *filter(None, described["note"])]))
     if y.nunique() < 2:

@@ -212,6 +212,8 @@ def test_rows_without_a_label_are_refused_or_dropped(partly, refused):
     there = frame["y"].notna()
     dropped = bc.NaiveBayes(inference="map").fit(X[there], frame["y"][there].astype(int))
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
+    frame.assign(x=frame["x"].where(np.arange(60) % 4 > 0, 999)).to_csv(path, index=False)
+    assert command(*fit).out.count("column 'x' is 999 in") == 1  # in 15 cells of the file, and 10 of rows with a label
 
 
 @pytest.mark.parametrize("model", ["nb", "lr"])
