@@ -45,6 +45,17 @@ BLOCK = 2**24
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Bytes at the start of a file that name its encoding."""
 
+NO_TEXT = {
+    b"PK\x03\x04": "an Excel file or an archive; end its name in .xlsx or .zip",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; save it as .xlsx or as csv",
+    b"\x1f\x8b": "packed by gzip; end its name in .gz",
+    b"PAR1": "a Parquet file; end its name in .parquet",
+    b"%PDF": "a PDF; save the table as csv",
+    b"<!doctype html": "a web page; download the file itself",
+    b"<html": "a web page; download the file itself",
+}
+"""What a file is that has the ending of a text, by its first bytes in any case, and what to do."""
+
 MOST_TITLES = 0.1
 """The largest share of lines, besides one, that are taken for titles where no separator is sure."""
 
@@ -292,8 +303,9 @@ def _comment(lines: Sequence[str]) -> str | None:
         own = [line for line in lines if line.lstrip().startswith(mark)]
         others = [line for line in lines if not line.lstrip().startswith(mark)]
         if own and len(others) > 1:
-            widths = {line.count(_separator(others, ",")) for line in others}
-            if not any(line.count(_separator(others, ",")) in widths - {0} for line in own):
+            sign = _separator(others, ",")
+            widths = {line.count(sign) for line in others}
+            if not any(line.count(sign) in widths - {0} for line in own):
                 return mark
     return None
 
@@ -657,6 +669,9 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
         with _opened(path) as file:
             head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES
+    for start, what in NO_TEXT.items():
+        if head.lstrip()[: len(start)].lower() == start.lower():
+            raise InputError(f"{path} is {what}")
     encoding = wish.encoding or encoding_of(head, whole, path)
     text = decoded(head, encoding, path, whole)
     start = text if whole and len(text) <= HEAD_BYTES else text[: text.rfind("\n", 0, HEAD_BYTES) + 1] or text

@@ -61,6 +61,9 @@ ENDINGS = (*SEPARATED, ".jsonl", ".json", *PACKED_ENDINGS, ".parquet", ".xlsx")
 BY_PANDAS = "python -c \"import pandas; pandas.{reader}('{path}').to_csv('{csv}', index=False)\""
 CONVERTED = {
     ".sav": "pip install pyreadstat && " + BY_PANDAS.replace("{reader}", "read_spss"),
+    ".xls": "pip install xlrd && " + BY_PANDAS.replace("{reader}", "read_excel"),
+    ".ods": "pip install odfpy && " + BY_PANDAS.replace("{reader}", "read_excel"),
+    ".sas7bdat": BY_PANDAS.replace("{reader}", "read_sas"),
     ".dta": BY_PANDAS.replace("{reader}", "read_stata"),
     ".rds": "Rscript -e \"write.csv(readRDS('{path}'), '{csv}', row.names=FALSE)\"",
 }

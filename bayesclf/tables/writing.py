@@ -14,7 +14,7 @@ from bayesclf.wording import IN_ALL, counted, first_upper, listed
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!")
+ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!", "#NV", "#WERT!")
 """What spreadsheets write where a formula has no value."""
 
 ANSWERS = ("k.A.", "k. A.", "n.a.", "keine Angabe", "don't know", "don’t know", "no answer", "prefer not to say")
