@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from bayesclf.tables.columns import ColumnKind
     from bayesclf.tables.options import Wish
+    from bayesclf.tables.streams import Stream
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -325,15 +326,16 @@ def _loaded(
             f"{name} does not say which column is the label; name it with {option('target', 'COL')}, "
             f"the columns are {listed(columns, LISTED_COLUMNS, IN_ALL)}"
         )
-    notes, from_file = found.notes or (), found.notes is not None
+    stream, notes = found.stream, () if found.stream is None else found.stream.notes
     useless: dict[str, str] = {}
     if chosen is not None:
-        require_column(chosen, columns, found.where or name)
+        require_column(chosen, columns, name if stream is None else stream.where)
         if wish.classes:
             frame = frame.assign(**{chosen: cut(frame[chosen], wish.classes)})
         require_classes(frame[chosen])
-    if from_file:
-        said = decided(frame, chosen, wish.labels_as_written, {*wish.keep, *wish.kinds}, name, told=notes)
+    if stream is not None:
+        known = {*wish.keep, *wish.kinds}
+        said = decided(frame, chosen, wish.labels_as_written, known, name, sum_below=stream.sum_below)
         useless = said.left_out
         of_these = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
         notes = (*said.notes, *(note for note in notes if not note.startswith(of_these)))  # one for each left out
@@ -387,14 +389,13 @@ def available() -> list[DatasetInfo]:
 class _Table(NamedTuple):
     """A table as its place hands it over; without `target` the user has to name the label column.
 
-    `notes`: What was done to read it, if it is a file, which messages call `where`.
+    `stream`: How it was read, if it is a file.
     """
 
     frame: pd.DataFrame
     target: str | None
     about: About
-    notes: tuple[str, ...] | None = None
-    where: str = ""
+    stream: Stream | None = None
 
 
 def _names(place: str) -> Collection[str]:
@@ -424,7 +425,7 @@ def _of_file(path: str | os.PathLike[str], description: str, wish: Wish) -> _Tab
     from bayesclf.tables.reading import read_file
 
     frame, stream = read_file(path, wish)
-    return _Table(frame, None, _about(frame, description, os.fspath(path)), stream.notes, stream.where)
+    return _Table(frame, None, _about(frame, description, os.fspath(path)), stream)
 
 
 def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:

@@ -19,7 +19,6 @@ from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import warn_of_signs
 from bayesclf.tables.options import Wish, option
-from bayesclf.tables.remarks import OfLastRow
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
 from bayesclf.wording import LISTED_ROWS, clipped, counted, listed, one_line
@@ -107,6 +106,8 @@ class Found:
         Kinds of columns that the file declares.
     notes
         What was found that is not the usual.
+    sum_below
+        Whether a note says that the last row may be a sum.
     """
 
     encoding: str
@@ -122,6 +123,7 @@ class Found:
     plain: bool = True
     kinds: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sum_below: bool = False
 
     @property
     def between(self) -> str:
@@ -394,7 +396,7 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
     if alike != 1 or not LAST_LINE.fullmatch(start):
         return ()
     remedy = f"{option('skip_rows', [begins])} leaves it out"
-    return (OfLastRow(f"the last row (line {begins}) begins with {start!r}, like a line about all rows; {remedy}"),)
+    return (f"the last row (line {begins}) begins with {start!r}, like a line about all rows; {remedy}",)
 
 
 def _width(lines: Sequence[str], separator: str) -> int:
@@ -622,6 +624,7 @@ def text_stream(
         written=of_words,
         files=tuple(paths),
         notes=_notes_of(first, meanings, wish),
+        sum_below=first.sum_below,
         emptied={name for name, survey in surveys.items() if survey.emptied},
         reading={**wish.remembered(), "decimal": decimal, "signs": signs},
         surveys=surveys,
@@ -669,8 +672,8 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
         with _opened(path) as file:
             head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES
-    for start, what in NO_TEXT.items():
-        if head.lstrip()[: len(start)].lower() == start.lower():
+    for first, what in NO_TEXT.items():
+        if head.lstrip()[: len(first)].lower() == first.lower():
             raise InputError(f"{path} is {what}")
     encoding = wish.encoding or encoding_of(head, whole, path)
     text = decoded(head, encoding, path, whole)
@@ -685,7 +688,8 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
         said = "the blanks before cells in quotes are left out"
         found = replace(found, spaced=True, plain=False, notes=(*found.notes, said))
     require_names(found.names, path)
-    return found if data is None else replace(found, notes=(*found.notes, *check_rows(found, text, path)))
+    of_rows = () if data is None else check_rows(found, text, path)
+    return replace(found, notes=(*found.notes, *of_rows), sum_below=bool(of_rows))
 
 
 def default_separator(path: Path) -> str:

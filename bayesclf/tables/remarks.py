@@ -514,12 +514,12 @@ def decided(
     known: Collection[str],
     where: str,
     every_row: bool = True,
-    told: Collection[str] = (),
+    sum_below: bool = False,
 ) -> Decided:
     """Return what is decided about the columns of a file by all of its rows, or by the first ones.
 
-    Columns that are `known`, as the user has said what they are, stay. A sum below is not told of again if the reader
-    has `told` of it.
+    Columns that are `known`, as the user has said what they are, stay. With `sum_below`, the reader has already said
+    that the last row may be a sum.
     """
     for name in known:
         require_column(name, [str(column) for column in frame.columns], where)
@@ -544,9 +544,8 @@ def decided(
     rest = [name for name in map(str, frame.columns) if name != target and name not in found]
     if not every_row:  # a column that is empty here may have values in later rows
         rest = [name for name in rest if frame[name].notna().any()]
-    notes += filter(None, (_note(name, frame[name], column_kind(frame[name]), name in known) for name in rest))
-    if any(isinstance(note, OfLastRow) for note in told):
-        notes = [note for note in notes if not isinstance(note, OfLastRow)]
+    of_columns = (_note(name, frame[name], column_kind(frame[name]), name in known, sum_below) for name in rest)
+    notes += filter(None, of_columns)
     if target is not None and not as_written and frame[target].dtype.kind not in "iufb":
         slips, said = mended_labels(frame[target].dropna())
         notes += said
@@ -643,8 +642,8 @@ def _start(cell: object) -> str:
     return textwrap.shorten(str(cell), SUMMARY_WIDTH, placeholder=" …")
 
 
-def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
-    """Say what is odd in a column; empty if nothing is."""
+def _note(name: str, column: pd.Series, kind: str, declared: bool, sum_below: bool = False) -> str:
+    """Say what is odd in a column; empty if nothing is. With `sum_below`, a word in the last row is not odd."""
     values = column.dropna()
     if not len(values):
         return f"column {name!r} has no values at all; leave it out"
@@ -659,25 +658,19 @@ def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
         each = f"{len(levels)} categories, one for each {what.removeprefix('holds ').removesuffix('s')}"
         return f"column {name!r} {what} and is read as {each}; {MOMENTS[what][1]}"
     declared |= isinstance(column.dtype, pd.CategoricalDtype)
-    if not declared and (almost := _almost_numbers(name, column, levels)):
+    if not declared and (almost := _almost_numbers(name, column, levels, sum_below)):
         return almost
     counts = {str(level): count for level, count in levels.items()}
     pairs = listed((_both(pair, counts) for pair in alike(counts)), LISTED_LEVELS, AND_MORE)
     return f"levels {pairs} of column {name!r} differ only in case; write them one way if they are one" if pairs else ""
 
 
-class OfLastRow(str):
-    """A note about a last row that may be a sum of the others."""
-
-    __slots__ = ()
-
-
 LIMIT = re.compile(r"([<>≤≥])=? ?(\d+\.?\d*)")
 """A measurement of which only a bound is known, such as <3.0."""
 
 
-def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
-    """Say which cells keep a column from being read as numbers, if the others are numbers."""
+def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any], sum_below: bool) -> str:
+    """Say which cells keep a column from being read as numbers, if the others are numbers; not a known sum below."""
     if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
         return ""
     words = as_words(column)
@@ -685,14 +678,14 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
         remedy = f"{option('kind', {name: 'number'})} reads" if style.sure else "save the table as .csv to read"
         return f"column {name!r} holds numbers as words; {remedy} them"
     bad = not_numbers(words)
-    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
+    of_last_row = bad.sum() == bad.iloc[-1]
+    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum() or (of_last_row and sum_below):
         return ""
     if meaning_of(words[~bad]).held not in ("whole", "number"):
         return ""
     rows, bad_words = row_numbers(column, range(len(column))), [str(word) for word in words[bad].unique()]
     found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
     cells = "that cell" if bad.sum() == 1 else "those cells"
-    of_last_row = bad.sum() == bad.iloc[-1]
     remedy = f"write numbers into {cells}, or leave them empty,"
     limits = [limit for bad_word in bad_words if (limit := LIMIT.fullmatch(bad_word))]
     others = [bad_word for bad_word in bad_words if not LIMIT.fullmatch(bad_word)]
@@ -704,7 +697,7 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
         value = float(limits[0][2]) / (2 if limits[0][1] in "<≤" else 1)
         bounds = f"write a number for each bound, such as {value:g} for {limits[0][0]!r},"
         remedy = f"{bounds} and {remedy.replace('those', 'the other')}" if others else bounds
-    return (OfLastRow if of_last_row else str)(
+    return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
         f"read the column as numbers, or declare that this is meant, with {option('kind', {name: 'category'})}"
     )
