@@ -54,7 +54,6 @@ def cases() -> Iterator[tuple[str, Any, Any, Any]]:
     yield "nb gaussian", bc.NaiveBayes(families="gaussian", **exact), gaps[columns], y
     for families in ("auto", "histogram"):
         yield f"nb {families}", bc.NaiveBayes(families=families, **exact), gaps[columns], y
-    yield "nb select", bc.NaiveBayes(select=True, **exact), X[columns], y
     yield "nb ordinal", bc.NaiveBayes({"ward": Ordinal(["north", "west", "east"])}, **exact), gaps[columns], y
     yield "nb missing level", bc.NaiveBayes(missing="level", **exact), gaps[columns], y
     yield "nb block", bc.NaiveBayes({("ward", "age"): "conditional-gaussian"}, **exact), X[columns], y

@@ -88,7 +88,7 @@ def test_what_is_half_written_can_be_removed():
         assert os.listdir() == []
         raise OSError
 
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=r"new\.txt cannot be written"):
         write_whole(Path("new.txt"), stop)
     Path("new.txt").write_text("whole")
     remove_unfinished()

@@ -141,10 +141,7 @@ def test_import_is_light(module, loaded):
     assert HEAVY[module].isdisjoint(loaded[module])
 
 
-SMALL = {
-    *("attached", "diagnostics.thresholds", "errors"),
-    *("arrays", "engines.augmentation", "methods"),
-}
+SMALL = {*("attached", "diagnostics.thresholds", "errors"), *("arrays", "engines.augmentation", "methods")}
 """Modules that are still below the bound; no other may be, and one that is not below it any more leaves the list."""
 UNBOUNDED = ("__init__", "__main__", "pymc_models")
 """What gives names, the command, and a page for each classifier."""

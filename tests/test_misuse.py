@@ -71,12 +71,6 @@ def test_it_is_answered_by_a_sentence(mistake):
     assert "\n" not in str(raised.value)
 
 
-def test_what_the_prior_is_meant_for_works():
-    again = FIT.as_prior().fit(FRAME, Y)
-    other = bc.GaussianNB(prior=again.prior, random_state=1).fit(FRAME, Y)
-    np.testing.assert_array_equal(other.predict_proba(FRAME), again.predict_proba(FRAME))
-
-
 @pytest.mark.parametrize(
     "call",
     [

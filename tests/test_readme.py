@@ -26,9 +26,7 @@ RUN = [block for block in BLOCKS if block.reason is None]
 
 def test_blocks_that_are_not_run_say_why():
     said = {block.commands[0].split("  ")[0]: block.reason for block in BLOCKS if block.reason}
-    assert said == {
-        "pip install -c constraints.txt .": "it installs the package, as .ci/run does with the wheel",
-    }
+    assert said == {"pip install -c constraints.txt .": "it installs the package, as .ci/run does with the wheel"}
 
 
 def made_up_table(rows):

@@ -3,16 +3,7 @@
 import pytest
 
 from bayesclf.errors import DoesNotExist, InputError, Refused, RefusedAttribute
-from bayesclf.wording import (
-    AND_MORE,
-    IN_ALL,
-    LONGEST_MESSAGE,
-    LONGEST_NAME,
-    joined,
-    listed,
-    printable,
-    visible,
-)
+from bayesclf.wording import AND_MORE, IN_ALL, LONGEST_MESSAGE, LONGEST_NAME, joined, listed, printable, visible
 
 
 @pytest.mark.parametrize(("more", "end"), [(", …", ", …"), (IN_ALL, ", … (4 in all)"), (AND_MORE, " and 1 more")])
@@ -27,8 +18,7 @@ def test_and_is_before_the_last_item(items, said):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["\x1b]0;title\x07", "\x9b2J", "a\rb", "a\nb", "a\u2028b", "\u202eright to left", "half \ud800", "\x00"],
+    "text", ["\x1b]0;title\x07", "\x9b2J", "a\rb", "a\nb", "a\u2028b", "\u202eright to left", "half \ud800", "\x00"]
 )
 def test_what_a_terminal_would_obey_is_visible(text):
     shown = visible(text)

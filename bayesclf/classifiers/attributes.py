@@ -20,7 +20,6 @@ from bayesclf.constraints import Choice, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Categorical
-from bayesclf.families.selected import plain
 from bayesclf.families.terms import LinearDesign
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
@@ -75,7 +74,7 @@ def fitted_model(self: Any, attribute: str) -> GenerativeModel:
 
 def are_all(self: Any, attribute: str, kinds: tuple[type, ...]) -> bool:
     """Return whether the blocks all are of some families."""
-    return all(isinstance(plain(block.family), kinds) for block in fitted_model(self, attribute).blocks)
+    return all(isinstance(block.family, kinds) for block in fitted_model(self, attribute).blocks)
 
 
 def of_blocks(self: Any, attribute: str, kinds: Any, values: Any) -> Array:
@@ -168,11 +167,11 @@ def symmetric(values: Array, labels: int) -> Array:
 def _require(model: GenerativeModel, attribute: str, kinds: Any) -> None:
     """Raise an AttributeError unless there are blocks, all of some families."""
     for block in model.blocks:
-        if not isinstance(plain(block.family), kinds):
+        if not isinstance(block.family, kinds):
             wanted = " or ".join(kind.name for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
             raise AttributeError(
                 f"{attribute} is an attribute of models whose columns all are {wanted}, but column "
-                f"{block.statistics.axes.features[0]!r} is {plain(block.family).name}; posterior_ has all parameters"
+                f"{block.statistics.axes.features[0]!r} is {block.family.name}; posterior_ has all parameters"
             )
     if not model.blocks:
         raise AttributeError(f"{attribute} does not exist: no column of the training rows has more than one value")

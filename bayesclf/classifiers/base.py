@@ -777,7 +777,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         Raises
         ------
         Refused
-            Where PyMC has no such model: for weights, `select=True`, columns that depend on missing cells, a table too
+            Where PyMC has no such model: for weights, columns that depend on missing cells, a table too
             large for its rows to be dense.
 
         Warns

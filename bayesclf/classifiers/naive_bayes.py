@@ -14,8 +14,8 @@ from bayesclf.arrays import Array
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.training import LEARNED, LEAST_LEVELS, ColumnBlock, Concentration, Learnt, concentration
-from bayesclf.constraints import PROBABILITIES, Choice, Flag, Instance, Number, OrNone, require
-from bayesclf.errors import InputError, may_be_absent
+from bayesclf.constraints import Choice, Instance, Number, OrNone, require
+from bayesclf.errors import InputError
 from bayesclf.families import (
     FAMILIES,
     Bernoulli,
@@ -28,7 +28,6 @@ from bayesclf.families import (
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.learned_alpha import TEXTBOOK
-from bayesclf.families.selected import Selected
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable, Table
@@ -296,7 +295,7 @@ def of_counts(tags: Any, missing: str) -> Any:
     return tags
 
 
-BLOCKS, FLAG, TEMPER = OrNone(Instance(Mapping)), Flag(), Choice(("all", "column"))
+BLOCKS, TEMPER = OrNone(Instance(Mapping)), Choice(("all", "column"))
 
 
 @classifier
@@ -320,11 +319,6 @@ class NaiveBayes(GenerativeClassifier):
         as in ``{("age", "bmi"): bc.families.Gaussian("feature")}``. Columns that are not named get theirs by dtype.
         ``"conditional-gaussian"`` takes categories and numbers: a table of the categories, and the numbers linear in
         each other for each of its configurations.
-    select : bool
-        Whether to average over which columns depend on the class at all, `bayesclf.families.Selected`; the posterior
-        probabilities that they do are in `inclusion_`. A histogram is then no candidate of ``families="auto"``.
-    inclusion : float
-        Prior probability that a column depends on the class, with `select`.
     alpha : float, "learned" or LearntAlpha
         Concentration of the categorical columns that `blocks` does not name, as in `CategoricalNB`, and of families
         of counts given by name.
@@ -334,8 +328,6 @@ class NaiveBayes(GenerativeClassifier):
 
     Attributes
     ----------
-    inclusion_ : Series
-        Posterior probability that each column depends on the class, with `select`.
     choices_ : tuple of Choices
         Log evidences of the families of all columns whose families are chosen,
         `bayesclf.families.by_evidence.Choices`; empty where none is.
@@ -359,8 +351,6 @@ class NaiveBayes(GenerativeClassifier):
     _practical = True
     _: KW_ONLY
     families: str | tuple[str, ...] = "auto"
-    select: bool = False
-    inclusion: float = 0.5
     alpha: float | str | LearntAlpha = LEARNED
     temper: str = "all"
     _undecided: Learnt | None = field(init=False)  # as `_gathered`, where families were chosen
@@ -384,36 +374,13 @@ class NaiveBayes(GenerativeClassifier):
         return pd.DataFrame(choices.probabilities, index=list(choices.features), columns=list(choices.families))
 
     @property
-    @may_be_absent
-    def inclusion_(self) -> pd.Series[float]:
-        """P(column depends on the class | D) of each column that is used; only with `select`.
-
-        It compares evidences, so that it depends on the priors: the default ones are set from the pooled rows.
-        """
-        import pandas as pd
-
-        check_is_fitted(self, "classes_")
-        blocks: list[Any] = [block for block in self.model_.blocks if isinstance(block.family, Selected)]
-        if not blocks:
-            raise AttributeError("inclusion_ exists for a fit with select=True only")
-        shares = [np.asarray(block.family.posterior(block.statistics).inclusion) for block in blocks]
-        names = [name for block in blocks for name in block.statistics.axes.features]
-        return pd.Series(np.concatenate(shares), index=names, name="inclusion")
-
-    @property
     def _named_blocks(self) -> int:
         return len(self.blocks or {})
 
     def _check_options(self) -> None:
         super()._check_options()
         require(BLOCKS, blocks=self.blocks)
-        require(FLAG, select=self.select)
-        require(PROBABILITIES, inclusion=self.inclusion)
         require(TEMPER, temper=self.temper)
-        if self.select and self.temper == "column":
-            raise InputError(
-                "temper='column' needs rows left out in closed form, and select=True has none; take one of the two"
-            )
         self._family_of_numbers()
         if not isinstance(self.alpha, str | LearntAlpha):
             require(Number(above=0), alpha=self.alpha)
@@ -482,15 +449,7 @@ class NaiveBayes(GenerativeClassifier):
             members = tuple(name for name in rest if kinds[name] == of_kind.kind)
             if members:
                 given.append(ColumnBlock(of_kind, members))
-        if self.select:
-            given = [replace(block, family=self._selected(block.family)) for block in given]
         return tuple(given)
-
-    def _selected(self, family: Family[Any] | ByEvidence) -> Any:
-        """Return a family, or the candidates for it, of features of which each depends on the class or not."""
-        if isinstance(family, ByEvidence):
-            return replace(family, inclusion=self.inclusion)
-        return Selected(family, self.inclusion)
 
 
 def _key(name: object) -> str:
@@ -506,6 +465,6 @@ def _family_of(family: Any, alpha: Concentration) -> Family[Any]:
             least_levels = LEAST_LEVELS if isinstance(family, Categorical) else 1
             beta: dict[str, Any] = {} if not isinstance(family, Bernoulli) else {"beta": concentration(alpha)}
             family = replace(family, alpha=concentration(alpha, least_levels), **beta)
-    if not isinstance(family, Family) or isinstance(family, Selected):
+    if not isinstance(family, Family):
         raise InputError(f"{family!r} is not a family; give one of {', '.join(FAMILIES)} or an object of one")
     return family

@@ -30,7 +30,6 @@ from bayesclf.constraints import Instance, OrNone, Several, require
 from bayesclf.errors import InputError, Refused, Stopped
 from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
 from bayesclf.families.moments import part_of_more
-from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, Tell, shown, silent
 from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.levels import whole_labels
@@ -751,15 +750,11 @@ def _with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:
     for mine, theirs in zip(one.blocks, other.blocks, strict=True):
         settings, others = learned_by(mine.family), learned_by(theirs.family)
         same = settings is None or others is None or settings.value == others.value
-        blocks.append(mine if same else replace(mine, family=_unlearned(mine.family)))
+        if not same:
+            family: Any = mine.family
+            mine = replace(mine, family=replace(family, alpha=replace(family.alpha, value=None)))
+        blocks.append(mine)
     return replace(one, blocks=tuple(blocks)) + other
-
-
-def _unlearned(family: Any) -> Any:
-    """Return a family whose α is yet to be learned."""
-    if isinstance(family, Selected):
-        return replace(family, family=_unlearned(family.family))
-    return replace(family, alpha=replace(family.alpha, value=None))
 
 
 def fit_stream[C](

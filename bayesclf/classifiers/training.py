@@ -14,13 +14,12 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.generating import DocumentLengths
 from bayesclf.classifiers.inputs import joined_labels
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Categorical, EveryTreeOfCells, Ordinal, Selected
+from bayesclf.families import Axes, Categorical, EveryTreeOfCells, Ordinal
 from bayesclf.families.base import Family, Statistics
-from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
+from bayesclf.families.by_evidence import ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
-from bayesclf.families.selected import plain
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
@@ -64,8 +63,8 @@ class ColumnBlock:
 
     @property
     def ordinal(self) -> Ordinal | None:
-        """The family of categories in order, wrapped or not; None for any other."""
-        return plain(self.family) if self.family.name == Ordinal.name else None
+        """The family of categories in order; None for any other."""
+        return self.family if isinstance(self.family, Ordinal) else None
 
     @property
     def plain(self) -> Family[Any]:
@@ -227,7 +226,7 @@ def about_impossible(blocks: Iterable[ColumnBlock], frame: Any, unlabeled: Integ
     for block in blocks:
         if block.candidate:
             X = columns.numbers(frame, block.names)[unlabeled]
-            impossible = ~(CANDIDATES[block.candidate].possible(X) | np.isnan(X))
+            impossible = ~(block.plain.support.holds(X) | np.isnan(X))
             for j in np.flatnonzero(impossible.any(axis=0)):
                 rows = unlabeled[impossible[:, j]]
                 yield (
@@ -275,9 +274,7 @@ def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
     own_cells = (block for block in blocks if not isinstance(block.family, EveryTreeOfCells))
     in_order = (block for block in own_cells if block.family.kind in ("number", "mixed") or block.ordinal)
     names = tuple(name for block in in_order for name in block.names if name not in block.mixed)
-    selected = [block.family for block in blocks if isinstance(block.family, Selected)]
-    family: Any = replace(selected[0], family=Categorical()) if selected else Categorical()
-    return (ColumnBlock(family, names, indicator=True),) if names else ()
+    return (ColumnBlock(Categorical(), names, indicator=True),) if names else ()
 
 
 def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
@@ -295,7 +292,7 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
         if block.family.reads_numbers and not block.candidate:
             return cells
         X = cells.array()
-        return np.where(CANDIDATES[block.candidate].possible(X), X, np.nan) if block.candidate else X
+        return np.where(block.plain.support.holds(X), X, np.nan) if block.candidate else X
     return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
 
 
@@ -351,7 +348,7 @@ def concentration(alpha: Concentration, least_levels: int = 1) -> float | Array 
 
 def about_concentrations(given: Family[Any], resolved: Family[Any], statistics: Any) -> Iterator[str]:
     """Say which α was learned, and how, by a family as it was given and with its prior resolved."""
-    settings, family = learned_by(given), plain(resolved)
+    settings, family = learned_by(given), cast("Any", resolved)
     if settings is None:
         return
     sizes = family.sizes(statistics.axes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def sample(model: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
     with shown("sampling", None, settings.progress) as tell:
         for block in model.blocks:
             if block.family.not_conjugate(block.statistics):
-                alternation = cast("Alternation", block.family.alternation(block.statistics, settings.chains))
+                alternation = block.family.alternation(block.statistics, settings.chains)
                 own = _alternated(alternation, settings, rng, tell)
             else:
                 own = block.family.posterior(block.statistics).draw(rng, total)

@@ -26,7 +26,6 @@ from bayesclf.classifiers.inputs import checked_labels, seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families.dirichlet import canonical
-from bayesclf.families.selected import plain
 from bayesclf.models import Model
 from bayesclf.models.generative import Block
 from bayesclf.posterior import averaging
@@ -283,7 +282,7 @@ class Summary:
     @property
     def _threshold(self) -> Any:
         """Value above which a cell is an event; None where cells are numbers or levels."""
-        return getattr(plain(self.block.family), "threshold", None)
+        return getattr(self.block.family, "threshold", None)
 
 
 def _are_categories(block: Block) -> NDArray[np.bool_]:

@@ -16,7 +16,6 @@ from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.rates import Exponential, Poisson
-from bayesclf.families.selected import Selected
 from bayesclf.families.template import CellFamily
 from bayesclf.families.trees.every_tree import EveryTree
 from bayesclf.families.trees.of_cells import EveryTreeOfCells
@@ -61,7 +60,6 @@ __all__ = [
     "Ordinal",
     "Parameters",
     "Poisson",
-    "Selected",
 ]
 
 

@@ -25,6 +25,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
+from bayesclf.tables.columns import MISSING
 from bayesclf.tables.numbers import LARGEST, SMALLEST
 
 LOCATION = OrNone(Number(least=-LARGEST, most=LARGEST, array=True))
@@ -37,6 +38,59 @@ SHARED, BY_COLUMN = ((), ("outcome",)), ((), ("outcome",), ("feature",), ("level
 
 LOST = 1e-6
 """Least share of a sum that must remain without a row: below it the difference loses six of sixteen digits."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """The numbers that a column of a family can have.
+
+    `limits`: Conditions on cells, elementwise, and what to say of the first cell that fails one. `whole`: Whether they
+    are whole numbers, with masses rather than a density. `blank`: What stands for a missing cell where its value must
+    be a number.
+    """
+
+    limits: tuple[tuple[Callable[[Array], NDArray[np.bool_]], str], ...] = ()
+    whole: bool = False
+    blank: float = 0.0
+
+    def holds(self, X: Array) -> NDArray[np.bool_]:
+        """Return which cells the family can have; a missing one is not among them."""
+        return np.asarray(np.logical_and.reduce([np.isfinite(X), *(limit(X) for limit, _ in self.limits)]))
+
+    def read(self, X: Array, axes: Axes, name: str) -> tuple[Array, Array]:
+        """Return whether cells (row, feature) are observed, 0 or 1, and their values; raise for what cannot be."""
+        observed = ~np.isnan(X)
+        values = np.where(observed, X, self.blank)
+        for limit, reason in self.limits:
+            if not (holds := limit(values)).all():
+                row, feature = np.argwhere(~holds)[0]
+                cell = f"column {axes.features[feature]!r} has {X[row, feature]:g} in row {row + 1}"
+                raise InputError(f"{cell}, {reason.format(name=name)} for it")
+        return observed.astype(float), values
+
+
+MOST_EVENTS = 2.0**53
+"""Largest count: above it floating-point numbers are no longer all whole numbers."""
+
+_AT_LEAST_0 = (
+    lambda X: X >= 0,
+    "but the family {name!r} is for numbers of at least 0; take the family 'gaussian'",
+)
+NUMBERS, NOT_NEGATIVE = Support(), Support((_AT_LEAST_0,))
+POSITIVE = Support(
+    (_AT_LEAST_0, (lambda X: X > 0, "but the family {name!r} is for numbers above 0; take the family 'hurdle'")),
+    blank=1.0,  # whose logarithm is 0
+)
+EVENTS = Support(
+    (
+        (lambda X: X <= MOST_EVENTS, "which is too large for a count of events; take the family 'gaussian'"),
+        (
+            lambda X: (X >= 0) & (np.floor(X) == X),
+            "but events are whole numbers of at least 0; take the family 'gaussian'",
+        ),
+    ),
+    whole=True,
+)
 
 
 @dataclass(frozen=True)
@@ -196,11 +250,14 @@ class Family[S: Statistics](Concise, ABC):
         The block's coordinates, set by `resolve_prior`.
     statistics_type
         The class of its statistics.
+    support
+        Of columns of numbers, which ones they can have.
     reads_numbers
         Whether `statistics` takes `bayesclf.tables.numbers.Numbers` too, which it reads a few rows at a time.
     """
 
     statistics_type: ClassVar[type[Statistics]]
+    support: ClassVar[Support] = NUMBERS
     reads_numbers: ClassVar[bool] = False
     _no_pymc: ClassVar[str] = "this family has no PyMC model; use inference='exact', not 'nuts'"
     """Why it has none, and what to take, where it sums over discrete parameters, which NUTS lacks."""
@@ -272,12 +329,12 @@ class Family[S: Statistics](Concise, ABC):
         """Return why the posterior has no closed form, as a clause; empty where it has one."""
         return ""
 
-    def alternation(self, statistics: S, chains: int) -> Alternation | None:
-        """Return how data augmentation samples the posterior; None where that has no closed form given all cells.
+    def alternation(self, statistics: S, chains: int) -> Alternation:
+        """Return how data augmentation samples the posterior, where that has a closed form given all cells.
 
         Raises `Refused` for rows whose missing cells cannot be drawn.
         """
-        return None
+        raise Refused(f"the posterior of the family {self.name!r} has no closed form given all cells")
 
     @abstractmethod
     def posterior(self, statistics: S) -> Self:
@@ -434,6 +491,10 @@ class Family[S: Statistics](Concise, ABC):
     @abstractmethod
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""
+
+    def unobserved(self) -> Any:
+        """Return the cells, one for all features or (feature), that are summed out."""
+        return MISSING if self.kind == "category" else np.nan
 
     def coords(self) -> dict[str, Any]:
         """Return the names along each axis except the labels'; levels, "feature=value", also in their two parts."""

@@ -13,7 +13,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics, in_numbers
+from bayesclf.families.base import Axes, Statistics, Support, in_numbers
 from bayesclf.families.categorical import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.cells import dense
 from bayesclf.families.learned_alpha import TEXTBOOK, LearntAlpha
@@ -109,6 +109,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "bernoulli"
     kind: ClassVar[str] = "number"
+    support: ClassVar[Support] = Support(whole=True)
     likelihood: ClassVar[str] = "Bernoulli(theta)"
     statistics_type: ClassVar[type[Statistics]] = BernoulliStatistics
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.display import Sized
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import Axes, Family, Statistics
-from bayesclf.families.cells import MOST_EVENTS, PROBE, ValueCounts
+from bayesclf.families.base import EVENTS, NUMBERS, Axes, Family, Statistics
+from bayesclf.families.cells import PROBE, ValueCounts
 from bayesclf.families.cells_in_a_row import Histogram
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian, LogNormal
@@ -23,7 +21,6 @@ from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.moments import Moments, part_of_more
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson
-from bayesclf.families.selected import Selected
 
 
 @dataclass(frozen=True)
@@ -32,61 +29,52 @@ class Candidate:
 
     Its prior must be worth about one pooled row and not look at the labels. Features must have parameters of their own.
 
-    `family`: With its prior as columns of it get it. `possible`: Which cells (row, feature) it can have, elementwise.
-    `has_density`: Whether it has a density, rather than masses of whole numbers. `has_zeros`: Whether it has a mass at
-    0 beside a density of other numbers. `of_cells`: Whether that density is constant in cells, and thus a probability
-    of theirs whatever the step. `compared`: With the prior under which its evidence is compared; None for that of
-    `family`.
+    `family`: With its prior as columns of it get it. `has_zeros`: Whether it has a mass at 0 beside a density of other
+    numbers. `of_cells`: Whether that density is constant in cells, and thus a probability of theirs whatever the step.
+    `compared`: With the prior under which its evidence is compared; None for that of `family`.
     """
 
     family: Family[Any]
-    possible: Callable[[Array], NDArray[np.bool_]]
-    has_density: bool = True
     has_zeros: bool = False
     of_cells: bool = False
     compared: Family[Any] | None = None
 
     def supports(self, values: Array) -> bool:
         """Return whether a column can be of it, given its different values, which increase."""
-        if len(values) < 2 or (self.has_zeros and (values[0] != 0 or len(values) == 2)):
+        support = self.family.support
+        at_edge = support not in (NUMBERS, EVENTS) and (values[:1] == 0).any()  # a density does not explain many zeros
+        if len(values) < 2 or at_edge != self.has_zeros or (at_edge and len(values) == 2):
             return False
-        return bool(self.possible(values[:PROBE]).all() and self.possible(values).all())
+        return bool(support.holds(values[:PROBE]).all() and support.holds(values).all())
 
-    def log_evidence(self, own: Statistics, inclusion: float | None = None) -> Array:
+    def log_evidence(self, own: Statistics) -> Array:
         """Return the log evidence of columns given their statistics, (feature); −∞ where the family has none.
 
         It is −∞ too where its prior cannot be set by the column: a gamma's, where rounding hides that the numbers
         differ.
-
-        With an `inclusion`, it is averaged over whether a column depends on the class, `bayesclf.families.Selected`.
         """
         family = self.family if self.compared is None else self.compared
-        prior = family if inclusion is None else Selected(family, inclusion)
         try:
-            found = np.asarray(prior.resolve_prior(own).log_evidence(own), dtype=float)
+            found = np.asarray(family.resolve_prior(own).log_evidence(own), dtype=float)
         except (InputError, DoesNotExist, Refused):
             each = np.arange(len(own.axes.features))
             if len(each) == 1:
                 return np.array([-np.inf])
-            return np.concatenate([self.log_evidence(own.select(each == j), inclusion) for j in each])
+            return np.concatenate([self.log_evidence(own.select(each == j)) for j in each])
         return np.where(np.isnan(found) | ~family.informative(own), -np.inf, found)
 
 
-def _events(X: Array) -> NDArray[np.bool_]:
-    return np.asarray((X >= 0) & (X <= MOST_EVENTS) & (X % 1 == 0))
-
-
 CANDIDATES: dict[str, Candidate] = {
-    "Gaussian": Candidate(Gaussian(), np.isfinite),
-    "log-normal": Candidate(LogNormal(), lambda X: X > 0),
-    "gamma": Candidate(Gamma(), lambda X: X > 0),
-    "exponential": Candidate(Exponential(), lambda X: X > 0),
-    "Poisson": Candidate(Poisson(), _events, has_density=False),
-    "negative binomial": Candidate(NegativeBinomial(), _events, has_density=False),
-    "zero-inflated log-normal": Candidate(Hurdle(LogNormal()), lambda X: X >= 0, has_zeros=True),
-    "zero-inflated gamma": Candidate(Hurdle(Gamma()), lambda X: X >= 0, has_zeros=True),
-    "zero-inflated exponential": Candidate(Hurdle(Exponential()), lambda X: X >= 0, has_zeros=True),
-    "histogram": Candidate(Histogram(), np.isfinite, of_cells=True, compared=Histogram(a=1.0)),
+    "Gaussian": Candidate(Gaussian()),
+    "log-normal": Candidate(LogNormal()),
+    "gamma": Candidate(Gamma()),
+    "exponential": Candidate(Exponential()),
+    "Poisson": Candidate(Poisson()),
+    "negative binomial": Candidate(NegativeBinomial()),
+    "zero-inflated log-normal": Candidate(Hurdle(LogNormal()), has_zeros=True),
+    "zero-inflated gamma": Candidate(Hurdle(Gamma()), has_zeros=True),
+    "zero-inflated exponential": Candidate(Hurdle(Exponential()), has_zeros=True),
+    "histogram": Candidate(Histogram(), of_cells=True, compared=Histogram(a=1.0)),
 }
 """Families by what they are called; of equal evidence the first is taken."""
 
@@ -147,14 +135,12 @@ class ByEvidence:
     It is not a family itself: from statistics that hold every value, `chosen` makes blocks of plain families, so that
     everything that a family can do works with the choice.
 
-    `names`: Names of the candidates in `CANDIDATES`. `inclusion`: Prior probability that a column depends on the class
-    at all, where that is to be averaged over.
+    `names`: Names of the candidates in `CANDIDATES`.
 
     See Kass & Raftery (1995), *Bayes factors*, Journal of the American Statistical Association 90.
     """
 
     names: tuple[str, ...] = tuple(CANDIDATES)
-    inclusion: float | None = None
     name: ClassVar[str] = "by-evidence"
     kind: ClassVar[str] = "number"
     reads_numbers: ClassVar[bool] = True
@@ -172,11 +158,9 @@ class ByEvidence:
         features, columns = statistics.axes.features, statistics.columns
         steps = np.array([own.step for own in columns])
         positive = statistics.without_zeros()
-        of_all = moments_of(statistics)
-        moments = {
-            False: of_all,
-            True: of_all if (positive.sizes == statistics.sizes).all() else moments_of(positive),
-        }
+        of_all = Moments.of_values(statistics.axes, columns)
+        none = (positive.sizes == statistics.sizes).all()
+        moments = {False: of_all, True: of_all if none else Moments.of_values(statistics.axes, positive.columns)}
         smooth = {zeros: _smallest_sd(own) >= SMOOTH_STEPS * steps for zeros, own in moments.items()}
         log_steps = {zeros: own.n.sum(axis=0) * np.log(steps) for zeros, own in moments.items()}
         log_evidence = np.full((len(features), len(self.names)), -np.inf)
@@ -184,14 +168,15 @@ class ByEvidence:
         for place, name in enumerate(self.names):
             candidate = CANDIDATES[name]
             supported = np.array([candidate.supports(own.values) for own in columns])
-            if candidate.has_density and not candidate.of_cells:
+            has_density = not candidate.family.support.whole
+            if has_density and not candidate.of_cells:
                 supported &= smooth[candidate.has_zeros]
             if supported.any():
                 if name not in of_family:
                     of_family[name] = statistics_of(candidate.family, statistics.select(supported))
                 own = of_family[name].select(np.isin(of_family[name].axes.features, np.array(features)[supported]))
-                log_evidence[supported, place] = candidate.log_evidence(own, self.inclusion)
-            if candidate.has_density:
+                log_evidence[supported, place] = candidate.log_evidence(own)
+            if has_density:
                 log_evidence[:, place] += log_steps[candidate.has_zeros]
         log_evidence[statistics.sizes < 2] = np.nan
         choices = Choices(features, self.names, log_evidence)
@@ -200,17 +185,11 @@ class ByEvidence:
             names = tuple(compress(features, choices.chosen == place))
             if names:
                 family = CANDIDATES[name].family
-                prior = family if self.inclusion is None else Selected(family, self.inclusion)
                 own = of_family.get(name, statistics)
                 if name not in of_family or not set(names).issubset(own.axes.features):
                     own = statistics_of(family, statistics)
-                blocks.append((name, prior, names, own.select(np.isin(own.axes.features, names))))
+                blocks.append((name, family, names, own.select(np.isin(own.axes.features, names))))
         return choices, blocks
-
-
-def moments_of(columns: ValueCounts) -> Moments:
-    """Return the moments of columns from how often each value occurs."""
-    return Moments.of_values(columns.axes, ((own.values, own.counts) for own in columns.columns))
 
 
 def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:

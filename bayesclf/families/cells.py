@@ -1,4 +1,4 @@
-"""Cells as families read them: which numbers they can have, which are missing, and how often each value occurs."""
+"""Cells as families read them: which are missing, and how often each value occurs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import Refused
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.tables.numbers import Numbers
-
-MOST_EVENTS = 2.0**53
-"""Largest count: above it floating-point numbers are no longer all whole numbers."""
 
 type Booleans = NDArray[np.bool_]
 
@@ -62,35 +59,6 @@ def dense(X: Any) -> Array:
     return np.asarray(table.toarray())
 
 
-def events(X: Array, axes: Axes) -> tuple[Array, Array]:
-    """Return whether each cell is observed, 0 or 1, and its count, 0 where it is missing; raise for other numbers."""
-    observed = ~np.isnan(X)
-    counts = np.where(observed, X, 0.0)
-    require(counts <= MOST_EVENTS, X, axes, "which is too large for a count of events; take the family 'gaussian'")
-    whole = (counts >= 0) & (counts == np.floor(counts))
-    require(whole, X, axes, "but events are whole numbers of at least 0; take the family 'gaussian'")
-    return observed.astype(float), counts
-
-
-def not_negative(X: Array, axes: Axes, name: str) -> tuple[Array, Array]:
-    """Return whether each cell is observed, 0 or 1, and its number, 0 where it is missing; raise for negative ones."""
-    observed = ~np.isnan(X)
-    values = np.where(observed, X, 0.0)
-    require(values >= 0, X, axes, f"but the family {name!r} is for numbers of at least 0; take the family 'gaussian'")
-    return observed.astype(float), values
-
-
-def positive(X: Array, axes: Axes, name: str) -> tuple[Array, Array]:
-    """Return whether each cell is observed, 0 or 1, and its number, 1 where it is missing; raise for 0 and below.
-
-    A missing cell is thus one whose logarithm is 0.
-    """
-    observed, values = not_negative(X, axes, name)
-    above = (values > 0) | (observed == 0)
-    require(above, X, axes, f"but the family {name!r} is for numbers above 0; take the family 'hurdle'")
-    return observed, np.where(observed > 0, values, 1.0)
-
-
 def products(values: Array, parameters: Array) -> Array:
     """Return Σ_i v_ri p_dki of values (row, feature) and parameters (draw, outcome, feature), (draw, row, outcome).
 
@@ -99,14 +67,6 @@ def products(values: Array, parameters: Array) -> Array:
     draws, labels, features = parameters.shape
     by_draw = np.ascontiguousarray(parameters.transpose(2, 1, 0)).reshape(features, labels * draws)
     return np.moveaxis((values @ by_draw).reshape(len(values), labels, draws), 2, 0)
-
-
-def require(holds: NDArray[np.bool_], X: Array, axes: Axes, reason: str) -> None:
-    """Raise `InputError` for the first cell for which a condition does not hold."""
-    if not holds.all():
-        row, feature = np.argwhere(~holds)[0]
-        cell = f"column {axes.features[feature]!r} has {X[row, feature]:g} in row {row + 1}"
-        raise InputError(f"{cell}, {reason} for it")
 
 
 def by_pattern(missing: Booleans) -> Iterator[tuple[Booleans, Integers]]:

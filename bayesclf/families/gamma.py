@@ -11,8 +11,7 @@ from scipy.special import digamma, gammaln
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import require
-from bayesclf.families import cells
-from bayesclf.families.base import SCALE, Axes, require_each
+from bayesclf.families.base import POSITIVE, SCALE, Support, require_each
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, zero_of
 from bayesclf.families.template import NUMPY, TINY, CellSums, stirling
@@ -76,6 +75,7 @@ class Gamma(QuadratureFamily):
     likelihood: ClassVar[str] = "Gamma(shape, rate)"
     distribution: ClassVar[str] = "Gamma"
     parameters: ClassVar[tuple[str, ...]] = ("shape", "rate")
+    support: ClassVar[Support] = POSITIVE
     least_mean: ClassVar[float] = TINY
 
     @override
@@ -83,11 +83,6 @@ class Gamma(QuadratureFamily):
         super().__post_init__()
         if not self.axes.features:
             require(SCALE, m=self.m)
-
-    @override
-    def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
-        """Return numbers above 0."""
-        return cells.positive(X, axes, self.name)
 
     @override
     def terms(self, x: Array) -> tuple[Array, Array]:

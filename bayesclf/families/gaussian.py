@@ -18,16 +18,17 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import (
     LOCATION,
     LOST,
+    POSITIVE,
     VARIANCE,
     Axes,
     Family,
     Statistics,
+    Support,
     in_numbers,
     require_choice,
     require_each,
     require_positive,
 )
-from bayesclf.families.cells import positive
 from bayesclf.families.moments import Moments
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.template import log_rising
@@ -405,12 +406,13 @@ class LogNormal(Gaussian):
     name: ClassVar[str] = "log-normal"
     likelihood: ClassVar[str] = "LogNormal(mu, sigma2)"
     distribution: ClassVar[str] = "LogNormal"
+    support: ClassVar[Support] = POSITIVE
     reads_numbers: ClassVar[bool] = False
 
     @override
     def _changed(self, X: Array, axes: Axes) -> tuple[Array, Array]:
         """Return log x and −Σ log x."""
-        observed, values = positive(X, axes, self.name)
+        observed, values = self.support.read(X, axes, self.name)
         logs = np.where(observed > 0, np.log(values), np.nan)
         return logs, -np.nansum(logs, axis=1, keepdims=True)
 

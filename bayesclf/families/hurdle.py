@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Instance, require
 from bayesclf.errors import InputError
-from bayesclf.families.base import Axes, Family, Statistics, in_numbers, require_positive
+from bayesclf.families.base import NOT_NEGATIVE, Axes, Family, Statistics, Support, in_numbers, require_positive
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import LogNormal
@@ -94,6 +94,7 @@ class Hurdle(Family[HurdleStatistics]):
     beta: float | Array | None = None
     name: ClassVar[str] = "hurdle"
     kind: ClassVar[str] = "number"
+    support: ClassVar[Support] = NOT_NEGATIVE
     statistics_type: ClassVar[type[Statistics]] = HurdleStatistics
 
     def __post_init__(self) -> None:

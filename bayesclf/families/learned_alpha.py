@@ -16,7 +16,6 @@ from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics, require_positive
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.families.selected import plain
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α."""
@@ -112,7 +111,7 @@ class LearntAlpha:
 
 def learned_by(family: Any) -> LearntAlpha | None:
     """Return how the α of a family as the user gave it is learned; None where it is not."""
-    alpha = getattr(plain(family), "alpha", None)
+    alpha = getattr(family, "alpha", None)
     return alpha if isinstance(alpha, LearntAlpha) else None
 
 
@@ -128,9 +127,6 @@ def learned_from_rows[F](
     settings, counts = learned_by(family), cast("Any", family)
     if settings is None:
         return family
-    if plain(family) is not family:
-        inside = learned_from_rows(counts.family, statistics, X, y, weight, class_prior)
-        return cast("F", replace(counts, family=inside))
     kept, rows = counts.informative(statistics), left_out_rows(weight, len(y))
     if not kept.all():
         statistics, X = statistics.select(kept), X[:, kept]

@@ -16,6 +16,7 @@ from scipy import sparse
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.cells import ColumnValues
 from bayesclf.tables.numbers import Numbers, blocks_of
 
 COMPILED_CELLS = 2**22
@@ -69,10 +70,10 @@ class Moments(Statistics):
         return cls(axes, n, mean, np.asarray(scatter))
 
     @classmethod
-    def of_values(cls, axes: Axes, columns: Iterable[tuple[Array, Array]]) -> Self:
-        """Return the moments of columns from their values (value) and how often each occurs, (outcome, value)."""
+    def of_values(cls, axes: Axes, columns: Iterable[ColumnValues]) -> Self:
+        """Return the moments of columns from how often each of their values occurs."""
         parts = [np.zeros((3, len(axes.labels), 0))]
-        for values, counts in columns:
+        for values, counts in ((own.values, own.counts) for own in columns):
             n = counts.sum(axis=1)
             # The mean of equal cells is exact.
             origin = values[(counts > 0).argmax(axis=1)] if len(values) else np.zeros_like(n)

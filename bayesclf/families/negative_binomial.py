@@ -13,8 +13,7 @@ from scipy.fft import dct
 from scipy.special import digamma, gammaln, xlog1py
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.families import cells
-from bayesclf.families.base import Axes, require_each
+from bayesclf.families.base import EVENTS, MOST_EVENTS, Axes, Support, require_each
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, zero_of
 from bayesclf.families.template import TINY, CellSums, log_rising, stirling
@@ -93,13 +92,8 @@ class NegativeBinomial(QuadratureFamily):
     likelihood: ClassVar[str] = "NegativeBinomial(dispersion, theta)"
     distribution: ClassVar[str] = "NegativeBinomial"
     parameters: ClassVar[tuple[str, ...]] = ("dispersion", "theta")
-    whole: ClassVar[bool] = True
+    support: ClassVar[Support] = EVENTS
     bounds: ClassVar[tuple[float, float]] = BOUNDS
-
-    @override
-    def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
-        """Return counts of events."""
-        return cells.events(X, axes)
 
     @override
     def terms(self, x: Array) -> tuple[Array, Array]:
@@ -115,7 +109,7 @@ class NegativeBinomial(QuadratureFamily):
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> CellSums:
         """Return Σ x, Σ x², and Σ log Γ(x + r)/Γ(r) as Chebyshev coefficients in log r."""
         found = super().statistics(X, y, axes, sample_weight)
-        _, counts = self.read(X, axes)
+        _, counts = self.support.read(X, axes, self.name)
         rising = np.zeros((*found.n.shape, DEGREE))
         for j, column in enumerate(counts.T):
             values, place = np.unique(column, return_inverse=True)
@@ -242,7 +236,7 @@ class NegativeBinomial(QuadratureFamily):
 
         def log_density(X: Array) -> Array:
             """Return it, (draw, row, outcome)."""
-            density, (_, counts) = of_sums(X), self.read(X, self.axes)
+            density, (_, counts) = of_sums(X), self.support.read(X, self.axes, self.name)
             for j, column in enumerate(counts.T):
                 values, place = np.unique(column, return_inverse=True)
                 for k in range(r.shape[1]):
@@ -279,7 +273,7 @@ class NegativeBinomial(QuadratureFamily):
         """Draw counts (row, feature): Poisson's, whose rate is drawn from a gamma distribution."""
         r, theta = (values[0][y] for values in self.given(parameters))
         rate = rng.standard_gamma(r) * (1 - theta) / theta
-        return np.asarray(rng.poisson(np.minimum(rate, cells.MOST_EVENTS / 2)), dtype=float)
+        return np.asarray(rng.poisson(np.minimum(rate, MOST_EVENTS / 2)), dtype=float)
 
 
 MIDDLE, HALF = sum(BOUNDS) / 2, (BOUNDS[1] - BOUNDS[0]) / 2

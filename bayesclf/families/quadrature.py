@@ -218,7 +218,7 @@ class QuadratureFamily(CellFamily):
         weight, total = (part[outcome, feature] for part in self.state())
         if left_out:
             # Of numbers only; a sum of whole numbers keeps its digits.
-            kept = self.whole | (total - values > LOST * total)
+            kept = self.support.whole | (total - values > LOST * total)
             weight, total = weight - 1, np.where(kept, total - values, np.nan)
         return self.log_cell((weight, total, t), values)
 

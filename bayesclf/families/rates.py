@@ -12,8 +12,7 @@ from scipy.special import gammaln, xlogy
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import require
 from bayesclf.errors import InputError
-from bayesclf.families import cells
-from bayesclf.families.base import SCALE, Axes, require_each
+from bayesclf.families.base import EVENTS, NOT_NEGATIVE, SCALE, Support, require_each
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.template import TINY, CellSums, ConjugateFamily, log_rising
 from bayesclf.families.terms import Density
@@ -62,7 +61,7 @@ class GammaRate(ConjugateFamily):
         Raises `DoesNotExist` where its density is unbounded at 0, or where the mode is at 0, a rate of no density.
         """
         a, b = self.posterior(statistics).state()
-        require_each(a >= 1 if self.whole else a > 1, self.axes, self.no_mode)
+        require_each(a >= 1 if self.support.whole else a > 1, self.axes, self.no_mode)
         return {"rate": ((a - 1) / b)[None]}
 
     @override
@@ -140,14 +139,9 @@ class Poisson(GammaRate):
     name: ClassVar[str] = "poisson"
     likelihood: ClassVar[str] = "Poisson(rate)"
     distribution: ClassVar[str] = "Poisson"
-    whole: ClassVar[bool] = True
+    support: ClassVar[Support] = EVENTS
     no_exposure: ClassVar[str] = "has no value"
     no_mode: ClassVar[str] = "has no most probable rate (a + events is below 1; give a larger a)"
-
-    @override
-    def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
-        """Return counts of events."""
-        return cells.events(X, axes)
 
     @override
     def log_h(self, x: Array) -> Array:
@@ -219,6 +213,7 @@ class Exponential(GammaRate):
     name: ClassVar[str] = "exponential"
     likelihood: ClassVar[str] = "Exponential(rate)"
     distribution: ClassVar[str] = "Exponential"
+    support: ClassVar[Support] = NOT_NEGATIVE
     no_exposure: ClassVar[str] = "has no value above 0"
     no_mode: ClassVar[str] = "has no most probable rate above 0 (a + n is at most 1; give a larger a)"
 
@@ -233,11 +228,6 @@ class Exponential(GammaRate):
     def exposed(n: Any, x: Any) -> tuple[Any, Any]:
         """Each cell is one event, after a time x of exposure."""
         return n, x
-
-    @override
-    def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
-        """Return numbers of at least 0."""
-        return cells.not_negative(X, axes, self.name)
 
     @override
     def natural(self, m: Any, *parameters: Any) -> tuple[tuple[Any], Any]:

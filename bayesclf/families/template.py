@@ -87,8 +87,6 @@ class CellFamily(Family[CellSums]):
         Names of the parameters of a cell, (outcome, feature) each.
     distribution
         Name of PyMC's distribution of a cell.
-    whole
-        Whether cells are whole numbers, of which sums lose no digits.
     linear
         Whether log-odds are linear in x, as they are where T(x) and log h(x) are all there is and T(x) is x alone.
     """
@@ -96,13 +94,8 @@ class CellFamily(Family[CellSums]):
     kind: ClassVar[str] = "number"
     parameters: ClassVar[tuple[str, ...]]
     distribution: ClassVar[str]
-    whole: ClassVar[bool] = False
     linear: ClassVar[bool] = False
     statistics_type: ClassVar[type[Statistics]] = CellSums
-
-    @abstractmethod
-    def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
-        """Return whether cells (row, feature) are observed, 0 or 1, and their values; raise for what cannot be."""
 
     def terms(self, x: Array) -> tuple[Array, ...]:
         """Return T(x), the first of which is x."""
@@ -149,7 +142,7 @@ class CellFamily(Family[CellSums]):
 
     def observed(self, X: Array, axes: Axes) -> tuple[Array, Array, tuple[Array, ...]]:
         """Return whether cells are observed, log h(x) and T(x), the last two 0 where they are not."""
-        seen, x = self.read(X, axes)
+        seen, x = self.support.read(X, axes, self.name)
         return seen, seen * self.log_h(x), tuple(seen * term for term in self.terms(x))
 
     def resolved(self, statistics: CellSums, **default: Any) -> Self:
@@ -223,7 +216,7 @@ class CellFamily(Family[CellSums]):
         state = tuple(part[y] for part in self.state())
         others = self.after(state, -seen, *(-term for term in terms))
         lost = np.zeros(len(y), dtype=bool)
-        if not self.whole:
+        if not self.support.whole:  # sums of whole numbers lose no digits
             lost = np.any([(now <= LOST * part).any(axis=1) for now, part in zip(others, state, strict=True)], axis=0)
             others = tuple(np.where(lost[:, None], part, now) for now, part in zip(others, state, strict=True))
         out = self._with_own(X, y, (self.gain(others, seen, *terms) + log_base).sum(axis=1))

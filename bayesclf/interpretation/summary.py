@@ -22,7 +22,6 @@ from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, PredictionWarning, Refused, warn
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
-from bayesclf.families.selected import Selected
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import WeightPrior, against_reference
@@ -414,8 +413,6 @@ def _generative(model: GenerativeModel) -> tuple[list[str], list[PriorLine]]:
         family = block.family
         names = listed(family.axes.features, MOST_NAMES, ", … ({total} in all)")
         sentences.append(f"{names} | outcome ~ {_of_block(family.likelihood, block)}")
-        if isinstance(family, Selected):
-            sentences.append("where included is 0, a column has the same distribution in all classes")
         lines += _priors(block)
     return sentences, lines
 

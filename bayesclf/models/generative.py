@@ -138,8 +138,8 @@ class GenerativeModel:
         """Return why data augmentation cannot sample the posterior, likewise: a block's own reason."""
         if self.posterior_given or self.unlabeled:
             return self.not_conjugate()
-        coupled = ((b, b.family.not_conjugate(b.statistics)) for b in self.blocks)
-        return next((why for b, why in coupled if why and b.family.alternation(b.statistics, 1) is None), "")
+        others = (b for b in self.blocks if type(b.family).alternation is Family.alternation)
+        return next(filter(None, (b.family.not_conjugate(b.statistics) for b in others)), "")
 
     def improper(self) -> str:
         """Return that no prior is improper."""

@@ -27,7 +27,6 @@ from scipy.special import log_softmax, softmax
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.display import Sized
-from bayesclf.families.trees.of_cells import unobserved
 from bayesclf.models import DrawZ
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables.columns import MISSING, Rows
@@ -278,7 +277,7 @@ def alone(model: GenerativeModel, rows: Rows) -> list[Rows]:
     found = []
     for _, number, place in columns_of(model):
         parts = [
-            np.full_like(X, unobserved(block.family) if X.dtype.kind == "f" else MISSING)
+            np.full_like(X, block.family.unobserved() if X.dtype.kind == "f" else MISSING)
             for block, X in zip(model.blocks, rows.parts, strict=True)
         ]
         parts[number][:, place] = rows.parts[number][:, place]

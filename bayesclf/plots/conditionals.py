@@ -15,8 +15,6 @@ from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.cross_validation import class_order
-from bayesclf.families.by_evidence import CANDIDATES
-from bayesclf.families.trees.of_cells import unobserved
 from bayesclf.models import Model
 from bayesclf.models.generative import Block
 from bayesclf.plots import style
@@ -43,9 +41,6 @@ GRID = 201
 
 BINS = 24
 """Bins of a histogram."""
-
-WHOLE_NUMBERS = frozenset({"poisson", "negative-binomial", "bernoulli"})
-"""Families of numbers with masses, at whole numbers, rather than densities."""
 
 DECISION = "decision point"
 
@@ -159,7 +154,7 @@ class _Panels:
         block = self.block_of(feature)
         axes, own = block.statistics.axes, block.own(self.parameters)
         place = axes.features.index(feature)
-        X = np.full((len(values), len(axes.features)), unobserved(block.family))
+        X = np.full((len(values), len(axes.features)), block.family.unobserved())
         observed = np.ones(1)
         if np.isinf(X[:1, place]).any():
             X[:1, place] = np.nan
@@ -191,8 +186,8 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
     known = column[~np.isnan(column)]
     if not known.size:
         raise Refused(f"column {feature!r} has no numbers in these rows")
-    family = panels.block_of(feature).family.name
-    masses = family in WHOLE_NUMBERS
+    support = panels.block_of(feature).family.support
+    masses = support.whole
     low, high = known.min(), known.max()
     room = 0.05 * (high - low) or 1.0
     if masses and high - low < GRID:
@@ -202,7 +197,8 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
         x, edges = np.linspace(low - room, high + room, GRID), np.linspace(low, high, BINS + 1)
         if low == high:
             edges = np.array([low - room, high + room])
-    x = _possible(np.round(x) if masses else x, family)
+    x = np.round(x) if masses else x
+    x = x[support.holds(x)]
     density = panels.of_column(feature, x)
     mean = density.mean(axis=0)
     lower, upper = np.quantile(density, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
@@ -223,14 +219,6 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
     ax.set_ylim(0, 1.15 * max(highest, mean[np.isfinite(mean)].max(initial=0.0)) or 1.0)
     ax.set_xlabel(style.plain(feature))
     ax.set_ylabel("P(x | y)" if masses else "p(x | y)")
-
-
-def _possible(x: Array, family: str) -> Array:
-    """Return the numbers that a family can have, by its name."""
-    for candidate in CANDIDATES.values():
-        if candidate.family.name == family:
-            x = x[candidate.possible(x)]
-    return x
 
 
 def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:

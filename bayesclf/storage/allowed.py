@@ -49,7 +49,7 @@ CLASSES = {
     "engines": ("Auto", "Trace"),
     "engines.inference": ("Draws",),
     "engines.optimizers": ("Certificate",),
-    "families": ("Axes", "KnownClassPrior", "LearntAlpha", "LearntClassPrior", "Selected"),
+    "families": ("Axes", "KnownClassPrior", "LearntAlpha", "LearntClassPrior"),
     "families.by_evidence": ("ByEvidence", "Choices"),
     "families.cells": ("ColumnValues",),
     "families.cells_in_a_row": ("Cells", "Levels"),

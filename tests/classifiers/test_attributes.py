@@ -1,7 +1,5 @@
 """Fitted attributes under scikit-learn's names: against scikit-learn's own, and in its meta-estimators."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,8 +39,7 @@ class TestAgainstScikitLearn:
         np.testing.assert_allclose(ours.predict_joint_log_proba(IRIS), theirs.predict_joint_log_proba(IRIS), rtol=1e-10)
 
     @pytest.mark.parametrize(
-        ("ours", "theirs"),
-        [(bc.MultinomialNB, naive_bayes.MultinomialNB), (bc.BernoulliNB, naive_bayes.BernoulliNB)],
+        ("ours", "theirs"), [(bc.MultinomialNB, naive_bayes.MultinomialNB), (bc.BernoulliNB, naive_bayes.BernoulliNB)]
     )
     def test_counts(self, ours, theirs):
         X = COUNTS - 20 * (COUNTS > 30)
@@ -122,7 +119,6 @@ class TestWhereTheyDoNotApply:
             (bc.GaussianNB(), "feature_count_", "are bernoulli or multinomial, but column 'x0' is gaussian"),
             (bc.GaussianDiscriminantAnalysis(), "theta_", "are gaussian, but column 'x0' is multivariate-gaussian"),
             (bc.GaussianNB(rule="mean", inference="map"), "theta_", "leaves no posterior to average over"),
-            (bc.NaiveBayes(), "inclusion_", "select=True only"),
         ],
     )
     def test_the_reason_is_one_sentence(self, clf, attribute, reason):

@@ -95,7 +95,7 @@ def test_it_is_displayed_and_dumped_inside_a_pipeline_and_a_search(fitted):
 def test_before_fit_every_attribute_is_there_or_absent(clf):
     inspect.getmembers(clf)  # raises whatever is not an AttributeError
     assert not [name for name in ("posterior_", "coef_", "intercept_", "class_prior_", "theta_") if hasattr(clf, name)]
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         clf.decision_function(NUMBERS)
 
 

@@ -1,6 +1,5 @@
 """A linear generative classifier and the logistic regression that it implies are one classifier, draw by draw."""
 
-import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,7 +31,6 @@ CASES = {
     "gda": (bc.GaussianDiscriminantAnalysis("shared", **EXACT), ["apples", "full age"]),
     "no column is used": (bc.GaussianNB("feature", **EXACT), ["one"]),
 }
-every_case = pytest.mark.parametrize(("clf", "columns"), CASES.values(), ids=CASES)
 
 
 def fitted(clf, columns, mixed_table, classes):
@@ -71,24 +69,6 @@ def test_both_classifiers_have_the_same_probabilities_in_every_draw(
     np.testing.assert_allclose(found, np.exp(np.moveaxis(expected, 2, 0)), rtol=0, atol=1e-10)
 
 
-@every_case
-@pytest.mark.parametrize("classes", mainly([2, 3], 3))
-def test_weights_stand_next_to_those_of_logistic_regression(clf, columns, classes, mixed_table):
-    clf, X = fitted(clf, columns, mixed_table, classes)
-    own = clf.to_logistic().posterior_
-    other = (
-        bc.LogisticRegression(prior_scale=2.5, inference="map")
-        .fit(X, clf.classes_[np.arange(len(X)) % classes])
-        .posterior_
-    )
-    for group in ("posterior", "map", "mle"):
-        assert own[group]["weight"].dims == ("chain", "draw", "outcome", "feature")
-        assert own[group]["intercept"].dims == ("chain", "draw", "outcome")
-    assert own["posterior"].sizes["chain"] == 4
-    np.testing.assert_array_equal(own["map"]["outcome"], other["map"]["outcome"][: classes - 1])
-    assert len(az.summary(own)) == (classes - 1) * (1 + own["map"].sizes["feature"])
-
-
 def test_weights_of_two_classes_are_mitchells_eqs_21_and_22(mixed_table):
     X, y = mixed_table
     y = (y == "well").astype(int)
@@ -105,14 +85,6 @@ def test_weights_of_two_classes_are_mitchells_eqs_21_and_22(mixed_table):
         # The textbook's P(Y=1 | X) is 1/(1 + exp(w0 + w·x)): its weights are log-odds of class 0.
         np.testing.assert_allclose(implied["weight"].isel(s=s).values[0], [-value for value in w], rtol=1e-10)
         np.testing.assert_allclose(implied["intercept"].isel(s=s).values[0], -w0, rtol=1e-10)
-
-
-def test_a_shift_of_the_origin_costs_no_digits(mixed_table):
-    X, y = mixed_table
-    clf = bc.GaussianNB("feature", inference="map").fit(X[NUMBERS] + 1e6, y)
-    near = bc.GaussianNB("feature", inference="map").fit(X[NUMBERS], y)
-    far, here = (c.to_logistic().posterior_["map"]["intercept"].values for c in (clf, near))
-    np.testing.assert_allclose(far, here, atol=1e-6)
 
 
 @pytest.mark.parametrize(

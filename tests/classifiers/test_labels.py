@@ -1,7 +1,5 @@
 """What a fit is given with the table: labels of any type, all that can occur, and masked cells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

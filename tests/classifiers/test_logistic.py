@@ -1,7 +1,5 @@
 """Logistic regression: where its intercept is, published weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Logistic regression with a learned prior scale: what a user sees of it, and what follows from it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

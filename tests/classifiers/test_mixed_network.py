@@ -120,20 +120,6 @@ def test_naive_bayes_joins_a_category_and_a_number(fruit):
     assert not joined[("weight", "height")]
 
 
-def test_numbers_that_are_empty_in_the_first_batch_stay_numbers(fruit):
-    X, y = fruit
-    X = X.assign(height=X["height"].where(np.arange(len(X)) >= 40))
-    whole = BayesNetClassifier([("color", "weight")], random_state=1).fit(X, y)
-    parts = (
-        BayesNetClassifier([("color", "weight")], random_state=1)
-        .partial_fit(X[:40], y[:40])
-        .partial_fit(X[40:], y[40:])
-    )
-    assert [column.kind for column in parts.columns_] == ["category", "number", "number"]
-    exact = [clf.predict_proba(X, rule="predictive") for clf in (parts, whole)]
-    np.testing.assert_allclose(*exact, rtol=1e-9)
-
-
 def test_a_constant_number_of_an_edge_is_left_out_with_it(fruit):
     X, y = fruit
     clf = BayesNetClassifier([*EDGES, ("constant", "weight")], random_state=1).fit(X.assign(constant=1.0), y)

@@ -1,7 +1,5 @@
 """Naive Bayes against a textbook, and how its blocks and notes name columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

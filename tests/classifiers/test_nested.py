@@ -1,7 +1,5 @@
 """Classifiers in pipelines, frozen, and inside the meta-estimators of bayesclf."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -134,10 +134,7 @@ def test_what_is_decided_about_columns_holds_for_all_parts(table, tmp_path):
 
 def test_a_client_that_cannot_work_is_refused(table):
     clf = bc.NaiveBayes(inference="map")
-    with pytest.raises(
-        InputError,
-        match=r"client must be a client of Dask, .*, not an object of type int",
-    ):
+    with pytest.raises(InputError, match=r"client must be a client of Dask, .*, not an object of type int"):
         clf.fit_stream([table], "y", client=5)
     closed = Within()
     closed.status = "closed"

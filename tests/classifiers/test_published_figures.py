@@ -55,11 +55,7 @@ def test_a_tree_of_bnclassify():
     edges = [("buying", "maint"), ("persons", "safety"), ("safety", "lug_boot")]  # away from the first columns
     counts = y.value_counts().sort_index()
     clf = bc.BayesNetClassifier(
-        edges,
-        alpha=0.01,
-        basis="softmax",
-        inference="map",
-        class_prior=((counts + 0.01) / (len(y) + 0.04)).to_dict(),
+        edges, alpha=0.01, basis="softmax", inference="map", class_prior=((counts + 0.01) / (len(y) + 0.04)).to_dict()
     ).fit(X, y)
     joint = clf.predict_joint_log_proba(X)[np.arange(len(y)), np.searchsorted(clf.classes_, y)]
     assert round(joint.sum(), 2) == -13280.39

@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.classifiers import OF_STATISTICS
 from helpers.suites import mainly
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
@@ -152,36 +151,6 @@ def test_raw_text_is_its_table_of_counts(event_model, rule):
     np.testing.assert_allclose(found, counts.predict_log_proba(COUNTS[:, COUNTS.any(axis=0)], rule=rule), atol=1e-10)
 
 
-@every_event_model
-@every_rule
-def test_words_outside_the_vocabulary_are_skipped(event_model, rule):
-    clf = smoothed(bc.TextNB, event_model=event_model).fit(TEXTS, Y)
-    longer = [f"never {text} seen" for text in TEXTS]
-    np.testing.assert_array_equal(clf.predict_proba(longer, rule=rule), clf.predict_proba(TEXTS, rule=rule))
-
-
-@every_event_model
-@pytest.mark.parametrize("parts", [2, 3, 7])
-def test_partial_fit_over_any_split_is_fit(event_model, parts):
-    whole = smoothed(bc.TextNB, event_model=event_model).fit(TEXTS, Y)
-    part = np.random.default_rng(parts).integers(parts, size=60)
-    by_parts = smoothed(bc.TextNB, event_model=event_model)
-    for number in range(parts):
-        rows = np.flatnonzero(part == number)
-        by_parts.partial_fit([TEXTS[row] for row in rows], Y[rows], classes=LABELS)
-    assert by_parts.vocabulary_ == whole.vocabulary_
-    for rule in OF_STATISTICS:
-        np.testing.assert_allclose(by_parts.predict_proba(TEXTS, rule), whole.predict_proba(TEXTS, rule), atol=1e-12)
-
-
-def test_yesterdays_posterior_is_todays_prior():
-    first = smoothed(bc.TextNB).fit(TEXTS[:40], Y[:40])
-    second = first.as_prior().fit(TEXTS[40:], Y[40:])
-    whole = smoothed(bc.TextNB, vectorizer={"vocabulary": first.vocabulary_}).fit(TEXTS, Y)
-    for rule in ("map", "mean", "predictive"):
-        np.testing.assert_allclose(second.predict_proba(TEXTS, rule), whole.predict_proba(TEXTS, rule), atol=1e-12)
-
-
 def test_a_missing_document_is_answered_by_the_class_prior_where_it_says_nothing():
     clf = smoothed(bc.TextNB).fit(pd.DataFrame({"message": TEXTS}), Y)
     found = clf.predict_proba(pd.DataFrame({"message": [None, ""]}), rule="predictive")
@@ -215,11 +184,6 @@ def test_what_cannot_be_learnt_from(options, documents, part):
     assert "\n" not in str(caught.value)
 
 
-def test_documents_in_parts_cannot_choose_words_by_all_documents():
-    with pytest.raises(Refused, match="vectorizer option 'min_df'"):
-        bc.TextNB(vectorizer={"min_df": 2}).partial_fit(TEXTS, Y)
-
-
 # Posteriors too large to keep in memory
 
 
@@ -232,15 +196,6 @@ def held_and_made(kind, X):
     object.__setattr__(held.draws_, "parameters", hypotheses.take(np.arange(40)).parameters)
     object.__setattr__(held.draws_, "seeded", None)
     return made, held
-
-
-@every_kind
-@every_rule
-def test_draws_made_on_request_answer_as_draws_kept_in_memory(kind, rule, small_budget):
-    made, held = held_and_made(kind, COUNTS)
-    assert not held.hypotheses("posterior").in_parts
-    found = made.predict_log_proba(COUNTS, rule=rule)
-    np.testing.assert_allclose(found, held.predict_log_proba(COUNTS, rule=rule), rtol=1e-10, atol=1e-12)
 
 
 @every_kind

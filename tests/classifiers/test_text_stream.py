@@ -24,11 +24,7 @@ TEXTS = [
     " ".join(RNG.choice(WORDS, RNG.integers(0, 30), p=SHARES[code])) for code in np.unique(Y, return_inverse=True)[1]
 ]
 TABLE = pd.DataFrame({"text": TEXTS, "label": Y})
-CHOSEN = {
-    "all": {},
-    "given": {"vocabulary": ["w1", "w5", "w7"]},
-    "pairs": {"ngram_range": (1, 2)},
-}
+CHOSEN = {"all": {}, "given": {"vocabulary": ["w1", "w5", "w7"]}, "pairs": {"ngram_range": (1, 2)}}
 every_event_model = pytest.mark.parametrize("event_model", ["multinomial", "bernoulli"])
 
 
@@ -116,12 +112,6 @@ def test_what_cannot_be_learned_of_documents_is_said():
         bc.TextNB().fit_stream(numbers, "label")
     words = bc.TextNB(vectorizer={"token_pattern": "[0-9]"}, inference="map")
     assert words.fit_stream(numbers, "label", kinds={"text": "text"}).vocabulary_ == ("1", "2")
-
-
-def test_a_batch_without_words_is_no_reason_to_stop():
-    table = pd.concat([TABLE[:3].assign(text="?"), TABLE], ignore_index=True)
-    clf = bc.TextNB(alpha=2.0, inference="map")
-    assert_same(clone(clf).fit_stream([table[:3], table[3:]], "label"), clone(clf).fit(table[["text"]], table["label"]))
 
 
 @pytest.mark.slow

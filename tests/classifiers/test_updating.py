@@ -46,16 +46,6 @@ def test_rows_learned_with_another_option_are_not_continued(clf, change, tmp_pat
     changed.fit(X, Y).partial_fit(X, Y)  # all rows were learned with the present option
 
 
-@pytest.mark.parametrize(("clf", "change"), CHANGES)
-def test_an_option_that_is_set_back_or_is_equal_is_no_change(clf, change):
-    back = {
-        name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in clf.get_params().items()
-    }
-    continued = fitted(clf).set_params(**change).set_params(**{name: back[name] for name in change})
-    expected = fitted(clf).partial_fit(X[10:], Y[10:]).predict_proba(X)
-    np.testing.assert_array_equal(continued.partial_fit(X[10:], Y[10:]).predict_proba(X), expected)
-
-
 def test_options_of_answers_and_of_the_class_prior_may_change():
     clf = fitted(bc.GaussianNB()).set_params(rule="map", class_prior="uniform").partial_fit(X[10:], Y[10:])
     expected = bc.GaussianNB(rule="map", class_prior="uniform", random_state=1).fit(X, Y)

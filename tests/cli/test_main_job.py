@@ -7,13 +7,7 @@ from helpers.commands import command
 
 from bayesclf.rules import RULES
 
-TABLES = {
-    "iris": (150, 0.90),
-    "wine": (178, 0.93),
-    "pima": (768, 0.70),
-    "votes": (435, 0.85),
-    "adult": (48842, 0.80),
-}
+TABLES = {"iris": (150, 0.90), "wine": (178, 0.93), "pima": (768, 0.70), "votes": (435, 0.85), "adult": (48842, 0.80)}
 """Rows, and an accuracy that both models reach under every averaging rule; the largest class has less."""
 
 IN_FOLDER = {"pima"}

@@ -1,7 +1,5 @@
 """What every classifier must satisfy, whatever it is made of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

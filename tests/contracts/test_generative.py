@@ -1,7 +1,5 @@
 """What every generative classifier must satisfy in addition to the contract of all classifiers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,44 +8,19 @@ from helpers.classifiers import (
     NUMBERS,
     OF_STATISTICS,
     WORDS,
-    Case,
-    FilledCase,
     adds_up,
     assert_same_answers,
     every_generative,
     every_rule,
-    over,
     with_words,
 )
 from scipy.special import logsumexp, softmax
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
 from bayesclf.rules import RULES
 
 # Learning in parts
-
-
-PROPER = {"m": np.array([30.0, 1.0]), "kappa": 0.5, "a": 2.0, "b": 3.0}
-WISHART = {"m": np.array([30.0, 1.0]), "kappa": 0.5, "nu": 4.0, "psi": np.array([[40.0, 3.0], [3.0, 2.0]])}
-SEQUENTIAL = (
-    Case("categorical", bc.CategoricalNB, WORDS),
-    *(Case(f"gnb {variance}", bc.GaussianNB, NUMBERS, {"variance": variance, **PROPER}) for variance in SHARED_OVER),
-    *(
-        FilledCase(f"gda {c}", bc.GaussianDiscriminantAnalysis, NUMBERS, {"covariance": c, **WISHART})
-        for c in COVARIANCE_DIMS
-    ),
-)
-
-
-@over(SEQUENTIAL)
-def test_yesterdays_posterior_is_todays_prior(case, mixed_table):
-    X, y = case.table(mixed_table)
-    first = case.make().fit(X[:25], y[:25])
-    second = first.as_prior().fit(X[25:], y[25:])
-    assert_same_answers(case.make().fit(X, y), second, X, [rule for rule in OF_STATISTICS if rule != "mle"])
 
 
 @every_generative

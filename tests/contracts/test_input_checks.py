@@ -1,7 +1,5 @@
 """What no classifier can use: tables, labels and options that are refused in one sentence."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """Learning in parts is learning from all rows at once: by `partial_fit`, from a stream, and by adding classifiers."""
 
-from __future__ import annotations
-
 import copy
 from functools import reduce
 from operator import add
@@ -9,15 +7,7 @@ from operator import add
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.classifiers import (
-    NUMBERS,
-    OF_STATISTICS,
-    adds_up,
-    assert_same_answers,
-    notes,
-    with_numbers,
-    words_add_up,
-)
+from helpers.classifiers import NUMBERS, OF_STATISTICS, adds_up, assert_same_answers, notes, with_numbers, words_add_up
 from sklearn.base import clone
 
 import bayesclf as bc

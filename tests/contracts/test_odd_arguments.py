@@ -84,7 +84,7 @@ INNER = {
     *("leave_one_out.scored", "leave_one_out.stacking_weights", "experiments.write_page"),
     *("StackedClassifier.get_params", "StackedClassifier.set_params"),
     *(f"Experiment.{name}" for name in ("answer", "figure", "measure", "summary", "tabulate")),
-    *("Axes", "CellFamily", "Family", "KnownClassPrior", "LearntClassPrior", "Selected", "Trace"),
+    *("Axes", "CellFamily", "Family", "KnownClassPrior", "LearntClassPrior", "Trace"),
 }
 """Public names of what parts of the package hand to each other: coded rows, hypotheses, draws, other families."""
 METHODS = (
@@ -140,10 +140,7 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
         lambda: bc.experiments.run,
         {"experiment": sample_size, "settings": sample_size.Settings(), "folder": "results"},
     ),
-    "finite.extended_with_bayes_optimal": (
-        lambda: extended_with_bayes_optimal,
-        {"space": SPACE, "prior_of_new": 0.2},
-    ),
+    "finite.extended_with_bayes_optimal": (lambda: extended_with_bayes_optimal, {"space": SPACE, "prior_of_new": 0.2}),
     "sample_size.examples_needed": (lambda: sample_size.examples_needed, {}),
     "sample_size.coverage": (lambda: sample_size.coverage, {"method": "beta", **SHARE, "level": 0.9}),
     "sample_size.interval": (lambda: sample_size.interval, {"method": "beta", "k": 3, "n": 20, "level": 0.9}),

@@ -50,10 +50,7 @@ def model_of(case, statistics):
     return model
 
 
-MAIN_SUITE = (
-    *("categorical", "bernoulli", "multinomial", "poisson", "exponential"),
-    "gaussian class-feature",
-)
+MAIN_SUITE = (*("categorical", "bernoulli", "multinomial", "poisson", "exponential"), "gaussian class-feature")
 """How the names of cases begin that the main suite has: PyTensor needs a second for each of the other graphs."""
 
 

@@ -25,13 +25,12 @@ from bayesclf.errors import InputError, Refused
 QUICK = ("nb", "multinomial", "tan")
 """Cases of the main suite: PyTensor needs a second or two for each graph."""
 
-IN_CLOSED_FORM = ("nb selected", "all trees", "all forests", "all trees of numbers")
+IN_CLOSED_FORM = ("all trees", "all forests", "all trees of numbers")
 """Cases without a PyMC model, as discrete hypotheses are summed over."""
 
 MODELS = tuple(case for case in CASES if case.name not in IN_CLOSED_FORM)
 every_model = pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in MODELS],
+    "case", [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in MODELS]
 )
 README = Path(bc.__file__).parents[1] / "README.md"
 

@@ -10,8 +10,6 @@ engine is tested here, and NUTS by `models/logistic/test_learned_scale.py`. Cont
 models of each engine, and the nightly run all of them.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -96,7 +96,6 @@ def name_of(check):
 
 SETTINGS = [
     bc.GaussianNB(missing="level"),
-    bc.NaiveBayes(select=True),
     bc.NaiveBayes(families="auto"),
     bc.BernoulliNB(binarize=1.0),
     bc.LogisticRegression(prior_scale=2.5, prior_form="reference", intercept_at="zero", inference="map"),

@@ -1,7 +1,5 @@
 """What every generative classifier learns from a table that passes batch by batch: what `fit` learns from all of it."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -105,7 +105,7 @@ def test_sections_hold_every_finding_once_issues_by_severity():
     severities = [finding.severity for finding in found.issues]
     assert severities == sorted(severities, key=["severe", "moderate", "mild"].index)
     assert found["Y02"] in found.issues
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="Y99"):
         found["Y99"]
     table = found.table
     assert table["code"].tolist() == list(CHECKS)

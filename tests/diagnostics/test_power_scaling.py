@@ -98,10 +98,10 @@ def test_of_many_parameters_the_number_checked_is_told_apart(monkeypatch):
 
 def test_a_prior_without_a_density_is_not_applicable():
     X, y = word_rows(60)
-    clf = bc.NaiveBayes(select=True, random_state=1).fit(X, y)
+    clf = bc.BayesNetClassifier("all-trees", random_state=1).fit(X, y)
     finding = clf.diagnose(checks=["M03"])["M03"]
     assert finding.section == "not applicable"
-    assert "Selected" in finding.reason
+    assert "EveryTree" in finding.reason
 
 
 def test_one_draw_that_was_resampled_often_can_be_weighed():

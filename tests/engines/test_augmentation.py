@@ -120,14 +120,6 @@ def test_the_same_seed_gives_the_same_draws(rng):
     assert not np.array_equal(one["theta"][0], one["theta"][1])
 
 
-def test_complete_rows_are_drawn_independently(play_tennis):
-    clf = bc.BayesNetClassifier(inference="augmentation", random_state=1).fit(play_tennis.X, play_tennis.y)
-    exact = bc.BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y)
-    theta, mean = clf.draws_.parameters["theta"], exact.model_.mean()["theta"][0]
-    error = theta.std(axis=0) / np.sqrt(len(theta))
-    assert (np.abs(theta.mean(axis=0) - mean) <= STANDARD_ERRORS * error + 1e-12).all()
-
-
 def test_what_it_cannot_sample_is_refused(rng, mixed_table):
     X, y = frame(rng)
     half = np.full(len(y), 0.5)
@@ -137,16 +129,6 @@ def test_what_it_cannot_sample_is_refused(rng, mixed_table):
     numbers, labels = mixed_table
     with pytest.raises(Refused, match="the model is not generative"):
         bc.LogisticRegression(inference="augmentation").fit(numbers[["age"]], labels)
-
-
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-def test_weights_are_repetition(rng):
-    X, y = frame(rng)
-    engine = Augmentation(draws=100)
-    twice = pd.concat([X, X], ignore_index=True), np.concatenate([y, y])
-    one = bc.JointBayes(inference=engine, random_state=1).fit(*twice)
-    other = bc.JointBayes(inference=engine, random_state=1).fit(X, y, sample_weight=np.full(len(y), 2.0))
-    np.testing.assert_array_equal(one.draws_.parameters["theta"], other.draws_.parameters["theta"])
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")

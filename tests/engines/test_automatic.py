@@ -1,7 +1,5 @@
 """`auto`: exact where there is a closed form, Laplace where it is as good, else chains, and it says which."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

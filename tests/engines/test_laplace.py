@@ -1,7 +1,5 @@
 """The Laplace engine: against quadrature, at its limits, and from its seed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import integrate, stats

@@ -19,12 +19,7 @@ from scipy import stats
 
 from bayesclf.engines.compiled import compiled, finite_or_nan
 from bayesclf.engines.convergence import convergence_problems
-from bayesclf.engines.nuts import (
-    NUTS,
-    STATISTICS,
-    sample,
-    sample_machine_code,
-)
+from bayesclf.engines.nuts import NUTS, STATISTICS, sample, sample_machine_code
 from bayesclf.errors import InputError
 
 STANDARD_ERRORS = 4.5
@@ -245,12 +240,6 @@ def test_what_cannot_be_sampled_is_refused():
         compiled(model, "discrete")
 
 
-def test_healthy_and_constant_draws_have_no_problems():
-    x = healthy((4, 1000, 3))
-    x[..., 1] = 2.5
-    assert convergence_problems(dataset(x, feature=["a", "b", "c"]), no_stats(), 10) == ()
-
-
 def test_the_worst_variable_is_named_with_its_coordinates():
     x = healthy((4, 1000, 2, 3))
     x[1, :, 1, 0] += 0.5
@@ -262,17 +251,6 @@ def test_the_worst_variable_is_named_with_its_coordinates():
     assert "above its limit for 2 of 6 parameters" in disagree
     assert "'weight[setosa, sepal]'" in dependent
     assert "fewer than 400" in dependent
-
-
-def test_dependent_stuck_and_broken_draws_are_found():
-    slow = np.cumsum(healthy((4, 1000)), axis=1)
-    assert any("too dependent" in p for p in convergence_problems(dataset(slow), no_stats(), 10))
-    stuck = np.broadcast_to(np.arange(4.0)[:, None], (4, 1000))
-    assert "R-hat is inf (limit 1.010) for 'weight'" in convergence_problems(dataset(stuck), no_stats(), 10)[0]
-    broken = healthy((4, 1000))
-    broken[0, 3] = np.nan
-    (problem,) = convergence_problems(dataset(broken), no_stats(), 10)
-    assert problem.startswith("'weight' has draws that are not finite")
 
 
 def test_too_few_chains_or_draws_are_said():

@@ -1,7 +1,5 @@
 """Chains on slices against a dense grid, where rows are separable and the scale of the weight is learned."""
 
-from __future__ import annotations
-
 import arviz as az
 import numpy as np
 from scipy.special import log_expit, logsumexp

@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.classifiers import GENERATIVE, NUMBERS, WORDS
+from helpers.classifiers import GENERATIVE, NUMBERS
 from helpers.suites import mainly
 
 import bayesclf as bc
@@ -118,8 +118,8 @@ def test_trees_are_bounded(generative, complete, monkeypatch):
 def test_priors_without_a_density_say_so(mixed_table):
     X, y = mixed_table
     cases = {case.name: case for case in GENERATIVE}
-    clf = cases["nb selected"].make().fit(X[NUMBERS + WORDS], y)
-    tree = clf.to_datatree(X[NUMBERS + WORDS], y)
+    X = cases["all trees"].table((X, y))[0]
+    tree = cases["all trees"].make().fit(X, y).to_datatree(X, y)
     assert "log_prior" not in tree
     assert "discrete or learned parts" in tree.attrs["no_log_prior"]
     assert "prior" in tree

@@ -27,7 +27,6 @@ OF_DOCUMENTS = np.array(["spam", "spam", "ham", "ham", "ham", "spam"])
 GENERATIVE = {
     "nb": (bc.NaiveBayes(), NUMBERS + WORDS),
     "nb missing as a level": (bc.NaiveBayes(missing="level"), NUMBERS + WORDS),
-    "nb selected": (bc.NaiveBayes(select=True), NUMBERS + WORDS),
     **{f"gnb {v}": (bc.GaussianNB(v), NUMBERS) for v in SHARED_OVER},
     **{f"gda {c}": (bc.GaussianDiscriminantAnalysis(c), NUMBERS) for c in ("shared", "class")},
     "joint": (bc.JointBayes(), WORDS),

@@ -202,15 +202,6 @@ def test_unknown_families_are_refused(families, table):
         bc.NaiveBayes(families=families).fit(*table)
 
 
-def test_families_are_chosen_of_columns_that_may_not_depend_on_the_class(table):
-    """The evidence of each family is averaged over whether the column depends on the class; no histogram is."""
-    frame, y = table[0].drop(columns="odd"), table[1]
-    certain = bc.NaiveBayes(select=True, inclusion=1 - 1e-12, random_state=1).fit(frame, y)
-    every = bc.NaiveBayes(random_state=1).fit(frame, y)
-    pd.testing.assert_frame_equal(certain.families_, every.families_, rtol=1e-6, atol=1e-9)
-    assert np.isfinite(bc.NaiveBayes(select=True, random_state=1).fit(frame, y).predict_proba(frame)).all()
-
-
 def test_cells_that_a_chosen_family_cannot_have_count_as_missing(table, fitted):
     frame, _ = table
     impossible = frame[:4].assign(income=[0.0, -1.0, 5.0, 6.0], calls=[1.5, 2.0, -1.0, 3.0], gain=[-5.0, 0.0, 1.0, 1.0])

@@ -182,15 +182,6 @@ def test_what_follows_a_fit_takes_the_concentration_as_given(rng):
     np.testing.assert_array_equal(clf.model_.pymc()["theta_alpha"].get_value(), alpha)
 
 
-def test_selected_columns_can_learn_it(rng):
-    X = pd.DataFrame({"u": list("abcde" * 12), "v": list("xxyz" * 15)})
-    y = np.arange(60) % 2
-    clf = bc.NaiveBayes({("u", "v"): bc.families.Categorical(LEFT_OUT)}, select=True, random_state=1).fit(X, y)
-    family = clf.model_.blocks[0].family
-    assert (family.family.alpha == family.pooled.alpha[0, 0]).all()
-    np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0)
-
-
 @pytest.mark.filterwarnings("error")
 def test_counts_beside_which_no_digit_of_the_concentration_is_left_are_not_left_out(rng):
     X, y = rng.integers(0, 4, (30, 5)).astype(float), rng.integers(2, size=30)

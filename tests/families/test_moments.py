@@ -91,6 +91,6 @@ def test_moments_of_values_are_those_of_the_rows_that_have_them(rng):
     X[y == 1, 0] = 1e6 + 0.1  # equal cells, of no exact sum
     axes = Axes(("a", "b", "c", "none"), ("u", "v", "w"))
     columns = ValueCounts.of(X, y, axes).columns
-    found = Moments.of_values(axes, ((own.values, own.counts) for own in columns))
+    found = Moments.of_values(axes, columns)
     for name, expected in Moments.of(X, y, axes).arrays().items():
         np.testing.assert_allclose(found.arrays()[name], expected, rtol=1e-12, atol=0)

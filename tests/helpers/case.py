@@ -1,7 +1,5 @@
 """A variant of a family on three labels and three features, as the contract tests take it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar

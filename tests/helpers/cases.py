@@ -1,7 +1,5 @@
 """What the contract tests know of each family: its variants."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

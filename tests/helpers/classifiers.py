@@ -1,7 +1,5 @@
 """What the contract tests know of each classifier: its variants, the columns it can use, a quick engine."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,7 +67,6 @@ GENERATIVE = (
     Case("nb auto", bc.NaiveBayes, NUMBERS + WORDS, {"families": "auto"}),
     Case("nb histogram", bc.NaiveBayes, NUMBERS + WORDS, {"families": "histogram"}),
     Case("nb ordinal", bc.NaiveBayes, ["ward", *NUMBERS], {"blocks": {"ward": Ordinal(WARDS)}, "families": "gaussian"}),
-    Case("nb selected", bc.NaiveBayes, NUMBERS + WORDS, {"select": True, "families": "gaussian"}),
     Case("categorical, α learnt", bc.CategoricalNB, WORDS, {"alpha": LearntAlpha(), "basis": "softmax"}),
     Case("categorical", bc.CategoricalNB, WORDS),
     *(FilledCase(f"gda {c}", bc.GaussianDiscriminantAnalysis, NUMBERS, {"covariance": c}) for c in COVARIANCE_DIMS),
@@ -114,10 +111,6 @@ CASES = (*GENERATIVE, *LOGISTIC)
 
 MAIN_SUITE = ("nb", "categorical", "gda class", "gnb class-feature", "bernoulli", "multinomial", "tan", "lr mixed")
 """Cases of the main suite where a test fits each of them: the others are variants, which are slow tests there."""
-
-
-def over(cases):
-    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
 
 
 every_case = mostly_slow(CASES, MAIN_SUITE)

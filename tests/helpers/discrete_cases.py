@@ -1,7 +1,5 @@
 """A second, naive way to every density of discrete cells, by SciPy."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,8 +5,6 @@ classifier that is not fitted, as its documentation of estimators wants it. Warn
 of scikit-learn's contract. All else fails, whatever it is: another library's exception or warning, or one of Python's.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from collections.abc import Callable

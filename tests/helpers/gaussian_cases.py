@@ -1,7 +1,5 @@
 """A second, naive way to every density of numbers, by SciPy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Logistic regressions on small tables, for tests of the model and its parts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

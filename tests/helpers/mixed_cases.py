@@ -1,7 +1,5 @@
 """A second, naive way to every density of categories and numbers together, by SciPy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

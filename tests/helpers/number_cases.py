@@ -1,7 +1,5 @@
 """A second, naive way to every density of counts and of positive numbers, by SciPy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

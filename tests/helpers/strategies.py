@@ -4,8 +4,6 @@ A table is drawn as a recipe, a kind for each column and a seed for its cells, s
 shrink to few columns of few rows.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 from dataclasses import dataclass
@@ -227,7 +225,6 @@ GOOD = {
     "standardize": (False,),
     "random_state": (0, 7),
     "structure": ("tan", [], [("x0", "x1")]),
-    "select": (True,),
     "event_model": ("bernoulli",),
 }
 """Values that most parameters take."""

@@ -8,8 +8,7 @@ SLOW, NIGHTLY = pytest.mark.slow, pytest.mark.nightly
 def mostly_slow(cases, main_suite):
     """Return a mark that runs a test over named cases, of which those that are not in the main suite are slow."""
     return pytest.mark.parametrize(
-        "case",
-        [pytest.param(case, id=case.name, marks=() if case.name in main_suite else SLOW) for case in cases],
+        "case", [pytest.param(case, id=case.name, marks=() if case.name in main_suite else SLOW) for case in cases]
     )
 
 

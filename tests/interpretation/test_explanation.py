@@ -28,7 +28,6 @@ TABLES = {
     "gnb sigma": (bc.GaussianNB("shared", **EXACT), NUMBERS),
     "mixed": (bc.NaiveBayes(**EXACT), NUMBERS + WORDS),
     "indicators": (bc.NaiveBayes(missing="level", **EXACT), NUMBERS + WORDS),
-    "selected": (bc.NaiveBayes(select=True, **EXACT), NUMBERS + WORDS),
     "learnt alpha": (bc.CategoricalNB(LearntAlpha(), **EXACT), WORDS),
     "known class prior": (bc.CategoricalNB(class_prior="uniform", **EXACT), WORDS),
     "events": (bc.BernoulliNB(**EXACT), ["fever", "cough"]),

@@ -271,15 +271,6 @@ def test_what_the_rows_have_set_is_said():
     assert not bc.BernoulliNB(alpha=2.0).fit(X > 2, y).prior_summary().attrs["learned"]
 
 
-def test_columns_that_are_not_selected_have_a_prior_too():
-    X, y = load_iris(return_X_y=True)
-    half = bc.NaiveBayes(families="gaussian", select=True).fit(X, y).as_prior()
-    table = half.fit(X, y).prior_summary()
-    pooled = table[table["prior"].str.endswith("where included is 0")]
-    assert set(pooled["parameter"]) == {"mu", "sigma2"}
-    assert any("included is 0" in sentence for sentence in table.attrs["model"])
-
-
 def test_known_class_probabilities_keep_their_numbers():
     X, y = load_iris(return_X_y=True)
     line = priors_of(bc.GaussianNB(class_prior=[0.2, 0.3, 0.5]).fit(X, y)).lines[0]

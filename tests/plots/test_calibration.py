@@ -103,17 +103,14 @@ def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
     curve = calibration.reliability_curve(clf.predict_log_proba(X[1::2]), y[1::2], clf.seed_)
     (drawn,) = of_color(ax.lines, style.look_of("tempered").color)
     np.testing.assert_allclose(drawn.get_ydata(), curve.accuracy)
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="has 75 rows but y"):
         clf.plot_reliability(X[1::2], y[::3])
 
 
 def test_drawing_on_given_axes(comparison):
     figure = Figure()
     ax = figure.subplots()
-    for drawn in (
-        plots.reliability(comparison, "nb", rules=["map"], ax=ax),
-        plots.rule_scores(comparison, ax=ax),
-    ):
+    for drawn in (plots.reliability(comparison, "nb", rules=["map"], ax=ax), plots.rule_scores(comparison, ax=ax)):
         assert drawn is figure
 
 

@@ -183,12 +183,7 @@ class TestTilesAndThreads:
 
     @pytest.mark.parametrize("question", QUESTIONS)
     @pytest.mark.parametrize(
-        "sizes",
-        [
-            {"TASK_ROWS": 7},
-            {"TILE_DRAWS": 11, "CACHED": 40},
-            {"BLOCK_BYTES": 1, "LEAST_ROWS": 5},
-        ],
+        "sizes", [{"TASK_ROWS": 7}, {"TILE_DRAWS": 11, "CACHED": 40}, {"BLOCK_BYTES": 1, "LEAST_ROWS": 5}]
     )
     def test_answers_do_not_depend_on_the_size_of_blocks(self, hypotheses, of_two, monkeypatch, question, sizes):
         whole = [question(asked) for asked in (hypotheses, of_two)]

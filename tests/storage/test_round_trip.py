@@ -63,7 +63,6 @@ VARIANTS = {
     "weights": bc.LogisticRegression(
         prior_scale={"u": 1.0}, intercept_scale=math.inf, prior_form="reference", inference="map"
     ),
-    "selected": bc.NaiveBayes(select=True, random_state=1),
     "families by evidence": bc.NaiveBayes(families="auto", random_state=1),
     "class-free": bc.BayesNetClassifier([("wind", "sky")], class_free=["wind"], random_state=1),
     "learned scale": bc.LogisticRegression(
@@ -196,7 +195,7 @@ class TestRoundTrip:
         clf = bc.LogisticRegression(
             prior_scale=2.5, inference=bc.engines.NUTS(draws=20, tune=30, chains=2), random_state=1
         )
-        with pytest.warns(ConvergenceWarning):
+        with pytest.warns(ConvergenceWarning, match="too few|too dependent|disagree"):
             clf.fit(NUMBERS, Y)
         loaded = reloaded(clf, path)
         assert loaded.convergence_problems_ == clf.convergence_problems_ != ()

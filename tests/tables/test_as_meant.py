@@ -27,238 +27,225 @@ def with_code(code, line="{x},{y}\n"):
     return "fee,cls\n" + "".join(line.format(x=cell, y=LABELS[i % 3]) for i, cell in enumerate(cells))
 
 
-NUMBERS = {"a": "number", "b": "number"}
+def file(text, note="", kinds="a: number", gaps=0):
+    return text, dict(kind.split(": ") for kind in kinds.split(", ")), gaps, note
+
+
 CASES = {
-    "blank": (with_code(" "), {"fee": "number"}, 2, "column 'fee': blanks (2 cells) taken for missing"),
-    "na": (with_code("NA"), {"fee": "number"}, 2, "column 'fee': 'NA' (2 cells) taken for missing"),
-    "tab and ?": (with_code("\t?"), {"fee": "number"}, 2, "'?' (2 cells) taken for missing (dtypes={'fee':"),
-    "percent": (rows("{j}.5%,{y}", "a,cls\n"), {"a": "number"}, 0, "column 'a' is read as numbers, without '%'"),
-    "unit": (rows("5{j} kg,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'kg' (dtypes={'a': 'category'}"),
-    "currency": (rows('"$1,{j}37.00",{y}', "a,cls\n"), {"a": "number"}, 0, "without '$' and without the marks"),
-    "currency in some cells": (
-        rows("{j},{y}", "a,cls\n").replace("\n3,", "\n$3,"),
-        *({"a": "number"}, 0, "column 'a' is read as numbers, without '$'"),
+    "blank": file(with_code(" "), "column 'fee': blanks (2 cells) taken for missing", "fee: number", gaps=2),
+    "na": file(with_code("NA"), "column 'fee': 'NA' (2 cells) taken for missing", "fee: number", gaps=2),
+    "tab and ?": file(with_code("\t?"), "'?' (2 cells) taken for missing (dtypes={'fee':", "fee: number", gaps=2),
+    "percent": file(rows("{j}.5%,{y}", "a,cls\n"), "column 'a' is read as numbers, without '%'"),
+    "unit": file(rows("5{j} kg,{y}", "a,cls\n"), "without 'kg' (dtypes={'a': 'category'}"),
+    "currency": file(rows('"$1,{j}37.00",{y}', "a,cls\n"), "without '$' and without the marks"),
+    "currency in some cells": file(
+        rows("{j},{y}", "a,cls\n").replace("\n3,", "\n$3,"), "column 'a' is read as numbers, without '$'"
     ),
-    "percent in some cells": (
+    "percent in some cells": file(
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\n3%,"),
-        *({"a": "category"}, 0, "'a' has numbers without a sign (34 cells) and with '%' (6 cells) and is"),
+        "'a' has numbers without a sign (34 cells) and with '%' (6 cells) and is",
+        "a: category",
     ),
-    "codes of a currency in some cells": (
-        rows("{j},{y}", "a,cls\n").replace("\n3,", "\nUSD 3,"),
-        *({"a": "number"}, 0, "column 'a' is read as numbers, without 'USD'"),
+    "codes of a currency in some cells": file(
+        rows("{j},{y}", "a,cls\n").replace("\n3,", "\nUSD 3,"), "column 'a' is read as numbers, without 'USD'"
     ),
-    "levels of letters and digits": (rows("EUR{k},TRY{j},{y}", "a,b,cls\n"), {"a": "category", "b": "category"}, 0, ""),
-    "no answers": (
+    "levels of letters and digits": file(rows("EUR{k},TRY{j},{y}", "a,b,cls\n"), "", "a: category, b: category"),
+    "no answers": file(
         rows("{j},{k},{y}", "a,b,cls\n")
         .replace("\n3,", "\nDon't know,")
         .replace(",2,", ",k.A.,")
         .replace("\n1,", "\nx,"),
-        *({"a": "category", "b": "number"}, 10, "column 'a': \"Don't know\" (6 cells) among words is a level"),
+        "column 'a': \"Don't know\" (6 cells) among words is a level",
+        "a: category, b: number",
+        gaps=10,
     ),
-    "answers from 1 to 5": (
+    "answers from 1 to 5": file(
         rows("1,{y}", "a,cls\n", 10) + "".join(f"{a},no\n" for a in [2, 3, 4, 5, 8, 9] * 5),
-        *({"a": "number"}, 0, "column 'a' is 8 or 9 in 10 cells, far from"),
+        "column 'a' is 8 or 9 in 10 cells, far from",
     ),
-    "no thousands of India": (rows('"1,234,56,78{k}",{y}', "a,cls\n"), {"a": "category"}, 0, ""),
-    "versions with powers": (rows("1.2.{k}E5,{y}", "a,cls\n"), {"a": "category"}, 0, ""),
-    "ticks of 1": (
+    "no thousands of India": file(rows('"1,234,56,78{k}",{y}', "a,cls\n"), "", "a: category"),
+    "versions with powers": file(rows("1.2.{k}E5,{y}", "a,cls\n"), "", "a: category"),
+    "ticks of 1": file(
         rows("{k},{j},{y}", "a,b,cls\n").replace("\n2,", "\n,").replace("\n3,", "\n,").replace("\n0,", "\n,"),
-        *({"a": "number", "b": "number"}, 30, "column 'a' is '1' in 10 cells"),
+        "column 'a' is '1' in 10 cells",
+        "a: number, b: number",
+        gaps=30,
     ),
-    "a sum below where the first cell says nothing": (
+    "a sum below where the first cell says nothing": file(
         rows("{j},{k},{y}", "a,b,cls\n") + "5,Total,no\n",
-        *({"a": "number", "b": "category"}, 0, "leave the last line out (skip_rows=…) if it is a sum, or"),
+        "leave the last line out (skip_rows=…) if it is a sum, or",
+        "a: number, b: category",
     ),
-    "codes of a currency": (rows("CHF 1'13{j}.50,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'CHF' and without"),
-    "thousands of India": (rows('"1,13,{j}37",{y}', "a,cls\n"), {"a": "number"}, 0, "without the marks between"),
-    "powers with a comma": (rows("1,{j}E+02;{y}", "a;cls\n"), {"a": "number"}, 0, "with a decimal comma"),
-    "errors of a spreadsheet": (with_code("#DIV/0!"), {"fee": "number"}, 2, "'#DIV/0!' (2 cells) taken for missing"),
-    "ticks": (
+    "codes of a currency": file(rows("CHF 1'13{j}.50,{y}", "a,cls\n"), "without 'CHF' and without"),
+    "thousands of India": file(rows('"1,13,{j}37",{y}', "a,cls\n"), "without the marks between"),
+    "powers with a comma": file(rows("1,{j}E+02;{y}", "a;cls\n"), "with a decimal comma"),
+    "errors of a spreadsheet": file(
+        with_code("#DIV/0!"), "'#DIV/0!' (2 cells) taken for missing", "fee: number", gaps=2
+    ),
+    "ticks": file(
         rows("{j},{k},{y}", "a,b,cls\n")
         .replace(",3,", ",x,")
         .replace(",2,", ",,")
         .replace(",1,", ",,")
         .replace(",0,", ",,"),
-        *({"a": "number", "b": "category"}, 30, "column 'b' is 'x' in 10 cells and empty in the others; an empty"),
+        "column 'b' is 'x' in 10 cells and empty in the others; an empty",
+        "a: number, b: category",
+        gaps=30,
     ),
-    "rows drawn by pandas": (
+    "rows drawn by pandas": file(
         "".join(f"{i * 7 % 41},{i % 5},{LABELS[i % 3]}\n" for i in range(-1, 40)).replace("34,4,no", ",a,cls", 1),
-        *({"a": "number"}, 0, "the column without a name at place 1 numbers or names the rows and is left out"),
+        "the column without a name at place 1 numbers or names the rows and is left out",
     ),
-    "rows drawn by R": (
+    "rows drawn by R": file(
         "a,cls\n" + "".join(f'"{i * 7 % 41}",{i % 5}.5,{LABELS[i % 3]}\n' for i in range(40)),
-        *({"a": "number"}, 0, "the column without a name at place 1 numbers or names the rows and is left out"),
+        "the column without a name at place 1 numbers or names the rows and is left out",
     ),
-    "accounting": (
+    "accounting": file(
         rows("{k}.5,{y}", "a,cls\n").replace("\n3.5", "\n($3.50)"),
-        *({"a": "number"}, 0, "without '$' and those in parentheses as negative ones (dtypes={'a': 'category'} keeps"),
+        "without '$' and those in parentheses as negative ones (dtypes={'a': 'category'} keeps",
     ),
-    "a minus sign behind": (
+    "a minus sign behind": file(
         rows("{k}.50,{y}", "a,cls\n").replace("\n3.50", "\n3.50-"),
-        *({"a": "number"}, 0, "is read as numbers, those that end in a minus sign as negative ones"),
+        "is read as numbers, those that end in a minus sign as negative ones",
     ),
-    "numbers in parentheses alone": (rows("({k}),{y}", "a,cls\n"), {"a": "category"}, 0, ""),
-    "two numbers in a cell": (
+    "numbers in parentheses alone": file(rows("({k}),{y}", "a,cls\n"), "", "a: category"),
+    "two numbers in a cell": file(
         rows("12{j}/8{k},{y}", "a,cls\n"),
-        *({"a": "category"}, 0, "column 'a' has pairs of numbers such as 120/80 and is read as categories; write"),
+        "column 'a' has pairs of numbers such as 120/80 and is read as categories; write",
+        "a: category",
     ),
-    "bounds": (
+    "bounds": file(
         rows("{k}.5,{y}", "a,cls\n").replace("\n0.5", "\n<1.0"),
-        *({"a": "category"}, 0, "write a number for each bound, such as 0.5 for '<1.0', to read the column as numbers"),
+        "write a number for each bound, such as 0.5 for '<1.0', to read the column as numbers",
+        "a: category",
     ),
-    "bounds and words": (
+    "bounds and words": file(
         rows("{k}.5,{y}", "a,cls\n").replace("\n0.5", "\n<1.0", 1).replace("\n1.5", "\nn.d.", 2),
-        *({"a": "category"}, 0, "for '<1.0', and leave the other cells empty (missing={'a': ['n.d.']}) to read"),
+        "for '<1.0', and leave the other cells empty (missing={'a': ['n.d.']}) to read",
+        "a: category",
     ),
-    "a word": (rows("{j},{y}", "a,cls\n").replace("\n3,", "\nold,"), {"a": "category"}, 0, "because of 'old' (rows 4,"),
-    "a code in most cells": (
+    "a word": file(rows("{j},{y}", "a,cls\n").replace("\n3,", "\nold,"), "because of 'old' (rows 4,", "a: category"),
+    "a code in most cells": file(
         rows("999,{y}", "a,cls\n", 300) + rows("{i}.5,{y}"),
-        *({"a": "number"}, 0, "column 'a' is 999 in 300 cells, far from the nearest other value (39.5); if that means"),
+        "column 'a' is 999 in 300 cells, far from the nearest other value (39.5); if that means",
     ),
-    "several codes": (
+    "several codes": file(
         rows("{k},{y}", "a,cls\n") + rows("88,{y}", size=3) + rows("99,{y}", size=3),
-        *({"a": "number"}, 0, "column 'a' is 88 or 99 in 6 cells, far from the nearest other value (3); if that means"),
+        "column 'a' is 88 or 99 in 6 cells, far from the nearest other value (3); if that means",
     ),
-    "a sum below words": (
+    "a sum below words": file(
         rows("r{k},{j},{y}", "r,a,cls\n") + "Total,99,no\n",
-        *(
-            {"r": "category", "a": "number"},
-            0,
-            "the last row (line 42) begins with 'Total', like a line about all rows",
-        ),
+        "the last row (line 42) begins with 'Total', like a line about all rows",
+        "r: category, a: number",
     ),
-    "a level that is also a sum's word": (
-        rows("{y},{j},{y}", "r,a,cls\n").replace("\nyes,", "\naverage,"),
-        *({"r": "category", "a": "number"}, 0, ""),
+    "a level that is also a sum's word": file(
+        rows("{y},{j},{y}", "r,a,cls\n").replace("\nyes,", "\naverage,"), "", "r: category, a: number"
     ),
-    "percent in parentheses": (
+    "percent in parentheses": file(
         rows("({j}.5)%,{y}", "a,cls\n").replace("(0.5)%", "1.5%"),
-        *({"a": "number"}, 0, "without '%' and those in parentheses as negative ones (dtypes="),
+        "without '%' and those in parentheses as negative ones (dtypes=",
     ),
-    "two currencies": (
+    "two currencies": file(
         rows("${j},{y}", "a,cls\n").replace("\n$3,", "\n€3,", 1),
-        *({"a": "category"}, 0, "'a' has numbers with '$' (39 cells) and with '€' (1 cell) and is read as categories"),
+        "'a' has numbers with '$' (39 cells) and with '€' (1 cell) and is read as categories",
+        "a: category",
     ),
-    "semicolon": (rows("{j};{k};{y}", "a;b;cls\n"), NUMBERS, 0, "the separator is ';'"),
-    "sep=": (rows("{j}|{k}|{y}", "sep=|\na|b|cls\n"), NUMBERS, 0, ""),
-    "blanks between": (rows("{j}  {k} {y}", "a b cls\n"), NUMBERS, 0, "the separator is blanks"),
-    "decimal comma": (
+    "semicolon": file(rows("{j};{k};{y}", "a;b;cls\n"), "the separator is ';'", "a: number, b: number"),
+    "sep=": file(rows("{j}|{k}|{y}", "sep=|\na|b|cls\n"), "", "a: number, b: number"),
+    "blanks between": file(rows("{j}  {k} {y}", "a b cls\n"), "the separator is blanks", "a: number, b: number"),
+    "decimal comma": file(
         rows("{j},5;1.13{k},25;{y}", "a;b;cls\n"),
-        NUMBERS,
-        0,
         "'b' is read as numbers, with a decimal comma",
+        "a: number, b: number",
     ),
-    "thousands beside points": (
+    "thousands beside points": file(
         rows("{j}.5;1,13{k};{y}", "a;b;cls\n"),
-        NUMBERS,
-        0,
         "'b' is read as numbers, without the marks between thousands",
+        "a: number, b: number",
     ),
-    "ISO thousands": (rows("1 13{j},{y}", "a,cls\n"), {"a": "number"}, 0, "without the marks between thousands"),
-    "cp1252": (rows("Köln {k},{y}", "a,cls\n"), {"a": "category"}, 0, "the text is cp1252"),
-    "blanks before quotes": (
+    "ISO thousands": file(rows("1 13{j},{y}", "a,cls\n"), "without the marks between thousands"),
+    "cp1252": file(rows("Köln {k},{y}", "a,cls\n"), "the text is cp1252", "a: category"),
+    "blanks before quotes": file(
         rows('{j}, "x, {k}", {y}', '"a", b, cls\n'),
-        *({"a": "number", "b": "category"}, 0, "the blanks before cells in quotes are left out"),
+        "the blanks before cells in quotes are left out",
+        "a: number, b: category",
     ),
-    "index": (rows("{i},{j},{y}", ",a,cls\n"), {"a": "number"}, 0, "numbers or names the rows and is left out"),
-    "trail": (rows("{j},{k},{y},", "a,b,cls,\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
-    "trail of rows": (rows("{j},{k},{y},", "a,b,cls\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
-    "row names of R": (rows('"{i}",{j},{y}', '"a","cls"\n'), {"a": "number"}, 0, "place 1 numbers or names the rows"),
-    "id": (rows("1{i:03d},{j},{y}", "id,a,cls\n"), {"a": "number"}, 0, "column 'id' numbers the rows and is left out"),
-    "blanks in names of rows": (
-        rows('"row {i}" {j} "{y}"', '"a" "cls"\n'),
-        *({"a": "number"}, 0, "the column without a name at place 1 numbers or names the rows"),
+    "index": file(rows("{i},{j},{y}", ",a,cls\n"), "numbers or names the rows and is left out"),
+    "trail": file(
+        rows("{j},{k},{y},", "a,b,cls,\n"), "the column without a name at place 4 is empty", "a: number, b: number"
     ),
-    "padded ids": (
+    "trail of rows": file(
+        rows("{j},{k},{y},", "a,b,cls\n"), "the column without a name at place 4 is empty", "a: number, b: number"
+    ),
+    "row names of R": file(rows('"{i}",{j},{y}', '"a","cls"\n'), "place 1 numbers or names the rows"),
+    "id": file(rows("1{i:03d},{j},{y}", "id,a,cls\n"), "column 'id' numbers the rows and is left out"),
+    "blanks in names of rows": file(
+        rows('"row {i}" {j} "{y}"', '"a" "cls"\n'), "the column without a name at place 1 numbers or names the rows"
+    ),
+    "padded ids": file(
         rows("00{i:03d},{j},{y}", "PassengerId,a,cls\n"),
-        {"a": "number"},
-        0,
         "column 'PassengerId' has a different value in almost every row and is left out",
     ),
-    "rows of few patients": (
+    "rows of few patients": file(
         "patient_id,clinic_id,a,cls\n" + "".join(f"p{i // 3},{i % 4},{i % 7},{LABELS[i % 3]}\n" for i in range(40)),
-        *({"clinic_id": "number", "a": "number"}, 0, "'patient_id' is an identifier with fewer than 5 rows for each"),
+        "'patient_id' is an identifier with fewer than 5 rows for each",
+        "clinic_id: number, a: number",
     ),
-    "names": (
-        rows("w{i},{j},{y}", "who,a,cls\n"),
-        {"a": "number"},
-        0,
-        "'who' has a different value in almost every row",
+    "names": file(rows("w{i},{j},{y}", "who,a,cls\n"), "'who' has a different value in almost every row"),
+    "times": file(rows("{i}:{j:02d},{j},{y}", "at,a,cls\n"), "column 'at' holds times and is left"),
+    "durations": file(rows("{j}m {i}s,{j},{y}", "at,a,cls\n"), "column 'at' holds times and is left"),
+    "few times": file(rows("1{j}:00,{j},{y}", "at,a,cls\n"), "one for each time; derive", "at: category, a: number"),
+    "parts, no months and no times": file(
+        rows("10{j}{k}-1{j},{j}M{k},{j},{y}", "part,screw,a,cls\n"), "", "part: category, screw: category, a: number"
     ),
-    "times": (rows("{i}:{j:02d},{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds times and is left"),
-    "durations": (rows("{j}m {i}s,{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds times and is left"),
-    "few times": (
-        rows("1{j}:00,{j},{y}", "at,a,cls\n"),
-        {"at": "category", "a": "number"},
-        0,
-        "one for each time; derive",
-    ),
-    "parts, no months and no times": (
-        rows("10{j}{k}-1{j},{j}M{k},{j},{y}", "part,screw,a,cls\n"),
-        *({"part": "category", "screw": "category", "a": "number"}, 0, ""),
-    ),
-    "laps": (rows("1:2{j}.5,{j},{y}", "at,a,cls\n"), {"at": "category", "a": "number"}, 0, "one for each time; derive"),
-    "weeks": (rows("2020 W1{k},{j},{y}", "at,a,cls\n"), {"at": "category", "a": "number"}, 0, "one for each date;"),
-    "places on Earth": (rows("5{j}.5° N,{y}", "a,cls\n"), {"a": "number"}, 0, "read as numbers, without '° N'"),
-    "dashes": (with_code("—"), {"fee": "number"}, 2, "column 'fee': '—' (2 cells) taken for missing"),
-    "Markdown": (
+    "laps": file(rows("1:2{j}.5,{j},{y}", "at,a,cls\n"), "one for each time; derive", "at: category, a: number"),
+    "weeks": file(rows("2020 W1{k},{j},{y}", "at,a,cls\n"), "one for each date;", "at: category, a: number"),
+    "places on Earth": file(rows("5{j}.5° N,{y}", "a,cls\n"), "read as numbers, without '° N'"),
+    "dashes": file(with_code("—"), "column 'fee': '—' (2 cells) taken for missing", "fee: number", gaps=2),
+    "Markdown": file(
         rows("| {j} | {k} | {y} |", "| a | b | cls |\n|---|---:|---|\n"),
-        *(NUMBERS, 0, "the separator is '|' (separator=… says another one) | the column without a name at place 1"),
+        "the separator is '|' (separator=… says another one) | the column without a name at place 1",
+        "a: number, b: number",
     ),
-    "commas between tabs": (
-        rows("{j}\tw, {k}\t{y}", "a\tb, c\tcls\n"),
-        {"a": "number", "b, c": "category"},
-        0,
-        "a tab",
+    "commas between tabs": file(
+        rows("{j}\tw{k}, w\t{y}", "a\tb,2\tcls\n"), "the separator is a tab", "a: number, b,2: category"
     ),
-    "months": (rows("Jan 19{i:02d},{j},{y}", "at,a,cls\n"), {"a": "number"}, 0, "column 'at' holds dates and is left"),
-    "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
-    "constant": (
-        rows("kg,{j},{y}", "unit,a,cls\n"),
-        {"a": "number"},
-        0,
-        "column 'unit' has one value only and is left",
-    ),
-    "text beside": (
+    "months": file(rows("Jan 19{i:02d},{j},{y}", "at,a,cls\n"), "column 'at' holds dates and is left"),
+    "dates": file(rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), "column 'day' holds dates and is left"),
+    "constant": file(rows("kg,{j},{y}", "unit,a,cls\n"), "column 'unit' has one value only and is left"),
+    "text beside": file(
         rows("please send the red boxes number {i} today to us,{j},{y}", "t,a,cls\n"),
-        *({"a": "number"}, 0, "'t' holds free text and is left out (keep=['t'] keeps it; a text model fits it"),
+        "'t' holds free text and is left out (keep=['t'] keeps it; a text model fits it",
     ),
-    "only text": (rows("please send the red boxes number {i} today to us,{y}", "t,cls\n"), {"t": "text"}, 0, ""),
-    "padded": (rows("0010{k},{y}", "a,cls\n"), {"a": "category"}, 0, "column 'a' has digits padded with zeros"),
-    "codes among words": (
+    "only text": file(rows("please send the red boxes number {i} today to us,{y}", "t,cls\n"), "", "t: text"),
+    "padded": file(rows("0010{k},{y}", "a,cls\n"), "column 'a' has digits padded with zeros", "a: category"),
+    "codes among words": file(
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\nNA,").replace("\n1,", "\none,"),
-        *({"a": "category"}, 0, "'NA' (6 cells) among words is a level (missing={'a': ['NA']} empties it)"),
+        "'NA' (6 cells) among words is a level (missing={'a': ['NA']} empties it)",
+        "a: category",
     ),
-    "codes and blanks among words": (
+    "codes and blanks among words": file(
         rows("w{k},{j},{y}", "a,b,cls\n").replace("\nw3,", "\n?,").replace("\nw2,", "\nNA,").replace("\nw1,", "\n ,"),
-        *(
-            {"a": "category", "b": "number"},
-            10,
-            "'NA' (10 cells), '?' (10 cells) among words are levels (missing={'a':",
-        ),
+        "'NA' (10 cells), '?' (10 cells) among words are levels (missing={'a':",
+        "a: category, b: number",
+        gaps=10,
     ),
-    "a sum below": (
+    "a sum below": file(
         rows("{j},{k},{y}", "a,b,cls\n") + "Total,,no\n",
-        *(
-            {"a": "category", "b": "number"},
-            1,
-            "begins with 'Total', like a line about all rows; skip_rows=[42] leaves",
-        ),
+        "begins with 'Total', like a line about all rows; skip_rows=[42] leaves",
+        "a: category, b: number",
+        gaps=1,
     ),
-    "comments": (
+    "comments": file(
         rows("{j},{k},{y}", "# made by hand\na,b,cls\n"),
-        NUMBERS,
-        0,
         "lines that begin with '#' are left out",
+        "a: number, b: number",
     ),
-    "lines in quotes": (rows('"{j},{k},{y}"', '"a,b,cls"\n'), NUMBERS, 0, "the quotes around each line are left out"),
-    "labels": (
-        rows("{j},{y}", "a,cls\n").replace("no\n", "NO\n", 1),
-        {"a": "number"},
-        0,
-        "label 'NO' (1 row) is taken",
+    "lines in quotes": file(
+        rows('"{j},{k},{y}"', '"a,b,cls"\n'), "the quotes around each line are left out", "a: number, b: number"
     ),
-    "blanks of labels": (rows("{j},{y}", "a,cls\n").replace("no\n", "no \n", 2), {"a": "number"}, 0, "blanks around 2"),
+    "labels": file(rows("{j},{y}", "a,cls\n").replace("no\n", "NO\n", 1), "label 'NO' (1 row) is taken"),
+    "blanks of labels": file(rows("{j},{y}", "a,cls\n").replace("no\n", "no \n", 2), "blanks around 2"),
 }
 
 

@@ -149,6 +149,7 @@ class EveryTreeOfCells(Family[MixedRows]):
         """Yield the place of each number, and its cells."""
         return zip(np.flatnonzero(~are_categories(self.axes)).tolist(), self.layout, strict=True)
 
+    @override
     def unobserved(self) -> Array:
         """Return cells (feature) that are summed out: ∞ for a number of which a missing cell says something."""
         out = np.full(len(self.axes.features), np.nan)
@@ -270,13 +271,6 @@ class EveryTreeOfCells(Family[MixedRows]):
     def coords(self) -> dict[str, Any]:
         """Return those of `EveryTree`."""
         return self.trees.coords()
-
-
-def unobserved(family: Family[Any]) -> Any:
-    """Return the cells, one or (feature), that a family sums out."""
-    if isinstance(family, EveryTreeOfCells):
-        return family.unobserved()
-    return MISSING if family.kind == "category" else np.nan
 
 
 def _bins(cells: Cells) -> tuple[Integers, Array]:

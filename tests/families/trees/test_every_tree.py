@@ -126,11 +126,7 @@ class Enumerated:
         return logsumexp(more) - self.log_evidence
 
 
-CASES = {
-    "trees": {},
-    "trees, one N'": {"equivalent_rows": 1.5},
-    "forests": {"forests": True},
-}
+CASES = {"trees": {}, "trees, one N'": {"equivalent_rows": 1.5}, "forests": {"forests": True}}
 
 
 def fitted(X, y, weight, sizes, **options):

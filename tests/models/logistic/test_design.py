@@ -1,7 +1,5 @@
 """The design matrix, and duplicate rows merged into one with the sum of their weights, which changes no result."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 import numpy as np

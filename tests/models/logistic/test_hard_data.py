@@ -1,7 +1,5 @@
 """Data that break samplers: each engine either draws a posterior that can be trusted, or says why not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

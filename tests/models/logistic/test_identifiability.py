@@ -1,7 +1,5 @@
 """Separable classes, against the enumeration of directions in the plane, and collinear columns, against their ranks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,11 +10,7 @@ from helpers.suites import mainly
 from scipy import sparse
 
 import bayesclf as bc
-from bayesclf.models.logistic.identifiability import (
-    ColumnSpace,
-    find_separation,
-    plain_separation,
-)
+from bayesclf.models.logistic.identifiability import ColumnSpace, find_separation, plain_separation
 from bayesclf.models.logistic.model import LogisticModel
 
 NO_GUESS = np.zeros((1, 3))

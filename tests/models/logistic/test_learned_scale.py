@@ -1,7 +1,5 @@
 """A learned prior scale and correlation: posterior by dense grids, densities by two routes, modes, the PyMC page."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -316,8 +314,7 @@ class TestRefusals:
             bc.LogisticRegression(**{"prior_scale": "learned", **options}).fit([[1.0], [2.0], [1.5]], [0, 1, 1])
 
     @pytest.mark.parametrize(
-        "options",
-        [{"median": 0.0}, {"spread": INF}, {"given": 2.0}, {"correlation": -0.1}, {"correlation": "learnt"}],
+        "options", [{"median": 0.0}, {"spread": INF}, {"given": 2.0}, {"correlation": -0.1}, {"correlation": "learnt"}]
     )
     def test_the_priors_own(self, options: dict[str, Any]) -> None:
         with pytest.raises(InputError, match=f"{next(iter(options))} must be"):

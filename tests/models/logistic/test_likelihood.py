@@ -1,7 +1,5 @@
 """The log posterior of logistic regression: its derivatives, and its Laplace approximation."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The prior of logistic regression: its settings by column, their checks and names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

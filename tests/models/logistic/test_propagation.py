@@ -1,7 +1,5 @@
 """The normal by expectation propagation has the moments of the posterior, and its evidence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers.logistic import mixed_model

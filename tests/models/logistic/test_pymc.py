@@ -1,7 +1,5 @@
 """The PyMC model of logistic regression: its density against NumPy's, and draws of its prior."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Sparse tables: the likelihood against that of dense rows, and fits against fits of dense tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from models.logistic.test_pymc import point_of
