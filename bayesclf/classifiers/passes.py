@@ -180,7 +180,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
         raise how.no_rows(any_row=False)
     keep = {*how.wish.keep, *how.wish.kinds, *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
-    table = batch.table.astype(dict.fromkeys(words, object))
+    table = batch.table.astype(dict.fromkeys(words, "str"))
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
     every_row = len(parts) == 1 and len(table) == stream.rows
@@ -202,7 +202,7 @@ def _about(source: Any, how: Reading) -> list[str]:
     if (batch := next(stream.batches(), None)) is None:
         return []
     table = batch.table[[name for name in features if name not in how.wish.kinds]]
-    table = table.astype({name: object for name in stream.written if name in table.columns})
+    table = table.astype({name: "str" for name in stream.written if name in table.columns})
     return about_columns(table)
 
 
@@ -492,15 +492,17 @@ class LeftOutRows:
     def with_rows(self, rows: Counted) -> LeftOutRows:
         """Return the same after a look at further rows."""
         some = rows.kept(rows.weights >= 1)
-        numbers = self.seen + np.arange(len(some.y))
-        keys = np.random.Generator(np.random.PCG64(self.part).advance(self.seen)).random(len(numbers))
+        keys = np.random.Generator(np.random.PCG64(self.part).advance(self.seen)).random(len(some.y))
         if self.total is not None:
-            keys[np.isin(numbers, np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp))] = 0
-        lowest = _lowest(keys)
+            places = np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp) - self.seen
+            keys[places[(places >= 0) & (places < len(keys))]] = 0
+        limit = min((table[KEY].max() for table in self.tables if len(table) >= MOST_KEPT), default=1.0)
+        below = np.flatnonzero(keys <= limit)
+        lowest = below[_lowest(keys[below])]
         labels, weights = rows.classes[some.y[lowest]], some.weights[lowest]
         about = pd.DataFrame({KEY: keys[lowest], LABEL: labels, WEIGHT: weights})
         table = pd.concat([some.frame.iloc[lowest].reset_index(drop=True), about], axis=1)
-        return replace(self, seen=self.seen + len(numbers), tables=_thinned((*self.tables, table)))
+        return replace(self, seen=self.seen + len(keys), tables=_thinned((*self.tables, table)))
 
     def rows(self) -> pd.DataFrame | None:
         """Return the rows: cells, labels and weights; None without any."""

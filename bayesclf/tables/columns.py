@@ -408,8 +408,8 @@ def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
         return "number"
     if not text or truths or isinstance(column.dtype, pd.CategoricalDtype):
         return "category"
-    cells = column.to_numpy()[~column.isna().to_numpy()]  # of NumPy, as pandas takes far longer for short columns
-    words = [len(str(cell).split()) for cell in cells[:TEXT_SAMPLE]]
+    cells = column.array[~column.isna().to_numpy()]  # no Series, of which pandas takes far longer for short columns
+    words = [len(str(cell).split()) for cell in np.asarray(cells[:TEXT_SAMPLE])]
     wordy = sum(words) > TEXT_MIN_WORDS * len(words)
     return "text" if wordy and len(set(map(str, cells))) > TEXT_MIN_DISTINCT * len(cells) else "category"
 

@@ -88,8 +88,6 @@ def _known_tables() -> dict[str, dict[str, About]]:
 KNOWN = _known_tables()
 """What is known of the tables of a place, by name. Those of openml.org do not ship, and have a fixed version."""
 
-SHIPPED = KNOWN["own"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Displayed):
@@ -368,7 +366,6 @@ def available() -> list[DatasetInfo]:
     >>> [info.name for info in available() if info.place == "sklearn"]
     ['iris', 'wine', 'breast_cancer', 'digits']
     """
-    _check_folder()
     taken: set[str] = set()
     listed = []
     for place in PLACES:
@@ -416,7 +413,6 @@ def _find(name_or_path: str | os.PathLike[str], wish: Wish) -> _Table:
             if place:
                 return _named(place, name, wish, prefixed=False)
             if not os.path.exists(name) and not name.lower().endswith((*ENDINGS, *CONVERTED)):
-                _check_folder()
                 raise InputError(f"no file and no data set is called {name!r}{_known(name, PLACES)}")
     return _of_file(name_or_path, f"the file {Path(name).name}", wish)
 
@@ -436,10 +432,8 @@ def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
     if place == "openml" and prefixed:
         frame, target, about = _fetched(name)
         return _Table(whole(of_frame(name, frame), wish), target, about)
-    if place == "folder":
-        _check_folder()
-        if not os.environ.get(FOLDER_VARIABLE):
-            raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
+    if place == "folder" and not os.environ.get(FOLDER_VARIABLE):
+        raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
     if name not in _names(place):
         raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
     if place == "folder":
@@ -537,19 +531,16 @@ def _about(frame: pd.DataFrame, description: str, source: str, license: str = ""
     return About(len(frame), len(frame.columns), 0, description, "", source, license)
 
 
-def _check_folder() -> None:
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder and not os.path.isdir(folder):
-        raise InputError(f"{FOLDER_VARIABLE} is {folder!r}, which is not a folder; set it to one or unset it")
-
-
 def _folder_files() -> dict[str, Path]:
     """Find the tables in the user's folder and one level below; two of one stem keep their endings as names."""
     from bayesclf.tables.reading import ENDINGS
 
-    if not os.environ.get(FOLDER_VARIABLE):
+    named = os.environ.get(FOLDER_VARIABLE)
+    if not named:
         return {}
-    folder = Path(os.environ[FOLDER_VARIABLE])
+    folder = Path(named)
+    if not folder.is_dir():
+        raise InputError(f"{FOLDER_VARIABLE} is {named!r}, which is not a folder; set it to one or unset it")
     by_stem: dict[str, list[Path]] = {}
     for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         ending = next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), None)

@@ -194,11 +194,8 @@ def decoded(data: bytes, encoding: str, path: Path, whole: bool = True) -> str:
 
 def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = ",") -> Found:
     """Return the layout of a text; a first row with a column that the user names has names."""
-    notes = (
-        []
-        if encoding in ("utf-8", "utf-8-sig")
-        else [f"the text is {encoding} ({option('encoding')} says another one)"]
-    )
+    usual = encoding in ("utf-8", "utf-8-sig")
+    notes = [] if usual else [f"the text is {encoding} ({option('encoding')} says another one)"]
     if DATA.search(head) and DECLARED.search(head):
         return _arff(list(io.StringIO(head, newline="")), encoding, path)
     skipped = set(asked.skip_rows)
@@ -235,19 +232,12 @@ def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = "
     numbers, rows = _records_of(lines_used, their_numbers, found.between)
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
-    cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
+    cleaned = bool(comment or quoted or skipped or separator == " " or not usual)
     found = replace(found, plain=not cleaned and not LONE_RETURN.search(head))  # lines of bytes end in \n only
     return _named(found, asked, path, numbers, rows, notes)
 
 
-def _named(
-    found: Found,
-    asked: Wish,
-    path: Path,
-    numbers: list[int],
-    rows: list[list[str]],
-    notes: list[str],
-) -> Found:
+def _named(found: Found, asked: Wish, path: Path, numbers: list[int], rows: list[list[str]], notes: list[str]) -> Found:
     """Return a layout with the names of its columns, which the first of some rows may have."""
     top, rest = [cell.strip() for cell in rows[0]], rows[1:]
     has_header = asked.header
@@ -678,7 +668,8 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
     encoding = wish.encoding or encoding_of(head, whole, path)
     text = decoded(head, encoding, path, whole)
     start = text if whole and len(text) <= HEAD_BYTES else text[: text.rfind("\n", 0, HEAD_BYTES) + 1] or text
-    found = laid_out(start, encoding, wish, path, default_separator(path))
+    of_tsv = re.search(r"\.tsv(\.gz|\.zip)?$", path.name, re.IGNORECASE)
+    found = laid_out(start, encoding, wish, path, "\t" if of_tsv else ",")
     blank_before_quote = re.compile(f"{re.escape(found.between)} +{found.quote}(?!{found.quote})")
     if blank_before_quote.search(text) and any(
         cell[:1] == " " and cell.lstrip()[:1] == found.quote
@@ -690,11 +681,6 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
     require_names(found.names, path)
     of_rows = () if data is None else check_rows(found, text, path)
     return replace(found, notes=(*found.notes, *of_rows), sum_below=bool(of_rows))
-
-
-def default_separator(path: Path) -> str:
-    """Return the usual separator of files with this ending."""
-    return "\t" if re.search(r"\.tsv(\.gz|\.zip)?$", path.name, re.IGNORECASE) else ","
 
 
 @contextmanager

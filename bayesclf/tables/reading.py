@@ -492,7 +492,5 @@ def require_elsewhere(output: Path, source: Any, option: str) -> None:
     else:
         files = [file for file in getattr(source, "files", None) or () if isinstance(file, str)]
     for file in files:
-        if own == Path(os.path.realpath(file)) or (
-            own.exists() and os.path.exists(file) and os.path.samefile(own, file)
-        ):
+        if own.exists() and os.path.exists(file) and own.samefile(file):
             raise InputError(f"{option} {output} is also {file}, which is read; choose another name")

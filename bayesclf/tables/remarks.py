@@ -447,14 +447,15 @@ def names_rows(column: pd.Series[Any]) -> str:
     values = column.dropna()
     if len(values) < FEWEST_ROWS:
         return ""
-    of_words = kind_of(column) == "category"
-    x = np.zeros(0) if of_words else values.to_numpy(dtype=float)
-    if not np.isfinite(x).all() or not (x == np.floor(x)).all():
-        return ""
+    words, x = kind_of(column) == "category", np.empty(0)
+    if not words:
+        x = values.to_numpy(dtype=float)
+        if not (np.isfinite(x) & (x == np.floor(x))).all():
+            return ""
     different = values.nunique()
     named = FEW_ROWS_EACH * different > len(values) and ROW_NAMES.fullmatch(str(column.name)) is not None
     identifier = f"is an identifier with fewer than {FEW_ROWS_EACH} rows for each value" if named else ""
-    if of_words:
+    if words:
         if different <= MOST_DIFFERENT * len(values) or (_mostly_numbers(values) and not named):
             return identifier
         return "has a different value in almost every row"
