@@ -202,18 +202,17 @@ def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = "
     separator = asked.separator
     lines = enumerate(io.StringIO(head, newline=""), 1)
     used = list(islice(((n, line) for n, line in lines if line.strip() and n not in skipped), 4 * HEAD_ROWS))
-    skipped |= {number for number, line in used if RULE.fullmatch(line)}
-    used = [(number, line) for number, line in used if number not in skipped]
+    if len(used) > 1 and RULE.fullmatch(used[1][1]):
+        skipped.add(used.pop(1)[0])
     own = SEPARATOR_LINE.fullmatch(used[0][1]) if used else None
     if own:
         skipped.add(used.pop(0)[0])
         separator = separator or own[1]
     comment = asked.comment or _comment([line for _, line in used])
     if comment:
-        left = [(number, line) for number, line in used if not line.lstrip().startswith(comment)]
+        used = [(number, line) for number, line in used if not line.lstrip().startswith(comment)]
         if asked.comment is None:
             notes.append(f"lines that begin with {comment!r} are left out ({option('comment')} says another mark)")
-        used = left
     texts = [line for _, line in used]
     quoted = _whole_lines_quoted(texts, asked.names)
     if quoted:
