@@ -308,10 +308,10 @@ FEWEST_VALUES = 2
 LOOKED_AT = 1000
 """Rows that are looked at first, so that most columns of a table in memory take no time."""
 
-MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+MONTH = r"(?:jan|f[eé][bv]|m[aä]r|mrz|a[pv]r|ma[iy]|jui?[nl]|aug|ao[uû]|sep|o[ck]t|nov|d[eé][cz])[^\W\d_]*\.?"
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([ T]\d.*)?"
-    rf"|{MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}[- ]{MONTH}[- ](\d{{2}}|\d{{4}})"
+    rf"|{MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}\.?[- ]{MONTH}[- ](\d{{2}}|\d{{4}})"
     rf"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|{MONTH}[- ]\d{{4}}|(19|20)\d\d-(0[1-9]|1[0-2])"
     r"|(19|20)\d\d[- ]?(Q[1-4]|W[0-5]\d)",
     re.IGNORECASE,

@@ -211,6 +211,7 @@ CASES = {
         rows("{j}\tw{k}, w\t{y}", "a\tb,2\tcls\n"), "the separator is a tab", "a: number, b,2: category"
     ),
     "months": file(rows("Jan 19{i:02d},{j},{y}", "at,a,cls\n"), "column 'at' holds dates and is left"),
+    "days": file(rows("{i}. März 2020,{j},{y}", "at,a,cls\n"), "column 'at' holds dates and is left"),
     "dates": file(rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), "column 'day' holds dates and is left"),
     "constant": file(rows("kg,{j},{y}", "unit,a,cls\n"), "column 'unit' has one value only and is left"),
     "text beside": file(
