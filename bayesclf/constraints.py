@@ -180,9 +180,6 @@ PATH = FileName()
 INSIDE = Number(above=0, below=1)
 """A probability other than 0 and 1, such as a level."""
 
-PROBABILITIES = Number(least=0, most=1, array=True)
-"""A probability, or an array of them."""
-
 
 def require(constraint: Constraint, /, **given: object) -> None:
     """Raise `InputError` for the first setting that is not what the constraint says.

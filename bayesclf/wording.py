@@ -281,6 +281,17 @@ def first_upper(sentence: str) -> str:
     return sentence if symbol else sentence[:1].upper() + sentence[1:]
 
 
+def sentences(clauses: Iterable[str]) -> list[str]:
+    """Return clauses as sentences.
+
+    Examples
+    --------
+    >>> sentences(["the rows are few"])
+    ['The rows are few.']
+    """
+    return [f"{first_upper(clause)}." for clause in clauses]
+
+
 def in_names(column: str) -> str:
     """Return a column's name as part of a variable's: "/" is a path in a DataTree, "_2" marks a second block.
 

@@ -673,7 +673,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             return self.known_codes(labels)
         except InputError as error:
             reason = str(error).partition(";")[0]
-            remedy = "name all that can occur at the first call, classes=[…], or fit these rows apart and add (+)"
+            remedy = "name all that can occur at the first call, classes=[…]"
             raise InputError(f"{reason}; {remedy}") from None
 
     def known_codes(self, y: Any) -> Integers:

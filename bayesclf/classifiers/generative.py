@@ -85,7 +85,7 @@ class GenerativeClassifier(BayesClassifier):
     labeled rows. Where a column of numbers has one value only among these, default priors are those of all rows.
     Estimates that were not requested are found when a rule, `posterior_` or `save` first needs them; until then the
     rows without a label are kept. What fits again, such as checks of `diagnose` that hold rows out, learns from labeled
-    rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
+    rows only, and `partial_fit` and `as_prior` refuse.
 
     Parameters
     ----------
@@ -146,7 +146,6 @@ class GenerativeClassifier(BayesClassifier):
         """Partition the columns of a training table."""
 
     partial_fit = passes.partial_fit
-    __add__ = passes.add
     _learn_stream = passes.learn_stream
     sample = generating.sample
     to_logistic = attributes.to_logistic

@@ -219,15 +219,6 @@ class LogisticRegression(BayesClassifier):
             )
         return model, self._point_parameters(attribute)["weight"][0][:, : len(model.design.varying)]
 
-    def __add__(self, other: object) -> LogisticRegression:
-        """Refuse: the posterior given the rows of both is not a function of both posteriors."""
-        if not isinstance(other, BayesClassifier):
-            return NotImplemented
-        raise Refused(
-            "the posterior of a logistic regression is no function of statistics that add; fit one to the rows of "
-            "both, or a generative model, such as NaiveBayes, to each"
-        )
-
     def _make_model(self, rows: Training) -> Model:
         frame = rows.frame
         require(MISSING, missing=self.missing)

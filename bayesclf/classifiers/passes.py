@@ -1,4 +1,4 @@
-"""Learning in parts: further rows, tables read batch by batch, here or on Dask's workers, and what others learned.
+"""Learning in parts: further rows, and tables read batch by batch, here or on Dask's workers.
 
 In a pass over a table, a step adds what it finds in each batch. Statistics add, so that the posterior is that of all
 rows.
@@ -21,13 +21,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.inputs import UNLABELED_IN_PARTS, Training, checked_labels, possible_labels
 from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, block_cells
 from bayesclf.constraints import Instance, OrNone, Several, require
-from bayesclf.errors import InputError, Refused, Stopped
+from bayesclf.errors import InputError, Stopped
 from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
 from bayesclf.families.moments import part_of_more
 from bayesclf.progress import Progress, Tell, shown, silent
@@ -39,7 +38,7 @@ from bayesclf.tables.remarks import about_columns, renamed, require_classes, req
 from bayesclf.tables.remarks import decided as decided_by
 from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed
 from bayesclf.tables.writing import ONE_WAY, Survey
-from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed, one_line
+from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
 
 
 @dataclass(frozen=True)
@@ -465,9 +464,6 @@ def settle(self: Any, found: Found, classes: NDArray[Any], target: str) -> None:
     self.classes_, self.target_name_ = classes, target
 
 
-OF_ANSWERS = ("inference", "random_state", "rule")
-"""Options that do not matter to what was learned: those of the first classifier are kept."""
-
 MOST_KEPT = 2 * MOST_ROWS
 """Rows that are kept where their number is not known beforehand; of more than `MOST_ROWS`, as many are left out."""
 
@@ -667,71 +663,6 @@ def partial_fit[C](
     return self
 
 
-def add[C](self: C, other: Any) -> C:
-    """Return the classifier that both together are: the posterior given the rows of both, which must be different.
-
-    Both must have the same options and columns; classes and levels may differ. Priors that are set from the rows
-    are set from all of them, given ones count once. An α that was learned by leaving out rows is 1, as those rows
-    are gone, unless both have the same.
-
-    Raises
-    ------
-    InputError
-        If options or columns differ.
-    Refused
-        For a classifier of another kind, and for itself, as its rows would count twice.
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
-    >>> one, other = (bc.GaussianNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
-    >>> print((one + other).class_count_)
-    [2. 2.]
-    """
-    clf: Any = self
-    name = type(self).__name__
-    if not hasattr(other, "get_params"):
-        return NotImplemented  # type: ignore[no-any-return]
-    if other is self:
-        raise Refused(
-            f"a {name} cannot be added to itself, as each row would count twice; add one that was fitted to other rows"
-        )
-    if type(other) is not type(clf):
-        raise Refused(
-            f"{name} and {type(other).__name__} cannot be added: only what one model learned from different rows can; "
-            "to combine predictions of different models, see StackedClassifier"
-        )
-    for one in (clf, other):
-        check_is_fitted(one, "classes_")
-        one._require_continuable("added")
-    _require_alike(clf, other)
-    both: Any = clone(clf)
-    for name in ("n_features_in_", "feature_names_in_", "target_name_", "reading_"):
-        if hasattr(clf, name):
-            setattr(both, name, getattr(clf, name))
-    learnt = _with_common_concentrations(clf._gathered, other._gathered)
-    both.classes_ = learnt.classes
-    both._infer(both._model_of(learnt))
-    return both  # type: ignore[no-any-return]
-
-
-def _require_alike(one: Any, other: Any) -> None:
-    """Raise `InputError` for two fitted classifiers with other options, or with columns of other names or kinds."""
-    mine, theirs = one.get_params(deep=False), other.get_params(deep=False)
-    for name, value in mine.items():
-        if name not in OF_ANSWERS and not same_setting(value, theirs[name]):
-            raise InputError(
-                f"both classifiers must have the same options, but {name} is {value!r} here and {theirs[name]!r} there"
-            )
-    columns, others = ([(column.name, column.kind) for column in clf.columns_] for clf in (one, other))
-    if columns != others:
-        here, there = (
-            listed([f"{name!r} ({kind})" for name, kind in found], LISTED_NAMES) for found in (columns, others)
-        )
-        raise InputError(f"both must have learned from the same columns in the same order, not {here} and {there}")
-
-
 def same_setting(value: Any, other: Any) -> bool:
     """Return whether two values of an option are the same, arrays and priors that hold arrays among them."""
     if value is other:
@@ -744,19 +675,6 @@ def same_setting(value: Any, other: Any) -> bool:
     if isinstance(value, list | tuple) and isinstance(other, list | tuple):
         return len(value) == len(other) and all(map(same_setting, value, other))
     return np.array_equal(value, other, equal_nan=np.asarray(value).dtype.kind == "f")
-
-
-def _with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:
-    """Return what both learned, with a learned α where it is the same in both, and one yet to be learned elsewhere."""
-    blocks = []
-    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
-        settings, others = learned_by(mine.family), learned_by(theirs.family)
-        same = settings is None or others is None or settings.value == others.value
-        if not same:
-            family: Any = mine.family
-            mine = replace(mine, family=replace(family, alpha=replace(family.alpha, value=None)))
-        blocks.append(mine)
-    return replace(one, blocks=tuple(blocks)) + other
 
 
 def fit_stream[C](

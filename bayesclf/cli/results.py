@@ -46,6 +46,8 @@ def show_comparison(console: Console, comparison: Comparison, issues: Sequence[I
     console.print(scores.text(console.width, most_lines=None), soft_wrap=True)
     sentences = [f"{models}: {note}" for models, note in _notes(comparison)]
     sentences.append(" ".join([said.headline, *said.findings]))
+    if said.next_step and not said.useful:
+        sentences.append(f"Next: {said.next_step}.")
     if said.cautions:
         sentences.append(" ".join(["What not to trust:", *said.cautions]))
     sentences += [

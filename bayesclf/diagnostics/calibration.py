@@ -32,8 +32,8 @@ def baseline(context: Context) -> Answer:
     """Compare the proper scores with those of a classifier that knows only the class frequencies.
 
     A column that determines the label on every row may make them too good, and so may repeated rows. Where a gain that
-    matters is within the error of both, there are too few rows to tell, which is not reported. Log loss and Brier score
-    of held-out rows are paired by row.
+    matters is within the error of both, there are too few rows to tell, and the check has no answer. Log loss and Brier
+    score of held-out rows are paired by row.
     """
     answers = context.held_out
     answers.require_own()
@@ -64,7 +64,7 @@ def baseline(context: Context) -> Answer:
     within = f"{says}: the difference in {each} is below {Z_GAIN:g} standard errors"
     possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
     if possible.all():
-        return passed(f"{within}, too small to be clear", evidence)
+        return Answer("skipped", "none", f"{within}, so these rows do not show a gain", "", evidence)
     return tip(
         within,
         "gather more rows, or columns that are informative about the class; bc.learning_curve(clf, X, y) says which"

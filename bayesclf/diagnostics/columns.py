@@ -317,7 +317,7 @@ def separated_classes(context: Context) -> Answer:
     if not model.prior.learned:
         steps.append("compare the prior scale with what is known, clf.prior_summary()")
     elif not levels:  # the scale of a level's weight is learned from all columns
-        steps.append("choose prior_scale from what is known, such as clf.set_params(prior_scale=2.5)")
+        steps.append("in Python, choose prior_scale from what is known, such as clf.set_params(prior_scale=2.5)")
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
         "; ".join(steps),

@@ -154,7 +154,7 @@ class Context:
     @cached_property
     def held_out(self) -> HeldOut:
         """The classifier's answers to held-out rows."""
-        return held_out(self.classifier, self.training, self.repeats, self.seed)
+        return held_out(self.classifier, self.training, self.repeats)
 
     @property
     def too_good(self) -> list[TooGood]:

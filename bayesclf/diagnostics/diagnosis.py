@@ -48,7 +48,8 @@ class Finding:
         What is checked.
     section
         ``"issue"``: the answers cannot be trusted as they are; ``"tip"``: worth knowing, or worth changing;
-        ``"passed"``; ``"not applicable"`` to this model or posterior; ``"skipped"`` because something is missing.
+        ``"passed"``; ``"not applicable"`` to this model or posterior; ``"skipped"`` because something is missing, such
+        as more rows.
     severity
         ``"severe"`` (all answers), ``"moderate"`` (some), ``"mild"`` or ``"none"``.
     reason

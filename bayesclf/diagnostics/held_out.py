@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import RepeatedStratifiedKFold
 
 from bayesclf import rules
 from bayesclf.arrays import Integers
@@ -21,7 +19,7 @@ from bayesclf.engines import MAP
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, score_table
 from bayesclf.evaluation.cross_validation import Answers, Split
-from bayesclf.evaluation.score_table import BASELINE, Key, standings
+from bayesclf.evaluation.score_table import Key, standing_of_shares
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.tables.columns import Rows, SparseTable, Table
 from bayesclf.wording import counted
@@ -76,6 +74,9 @@ class Labelled(EncodedTable):
         """What a classifier takes: the table, or the cells of a sparse one."""
         return self.table.cells if isinstance(self.table, SparseTable) else self.table
 
+
+SEED = 0
+"""Seed of folds and fits: that of `bayesclf.compare`, so that the pages of a comparison and of a classifier agree."""
 
 COMPARED = ("map", "mean", "bayes-optimal", "predictive", "tempered")
 """Rules that are compared, in addition to the classifier's own."""
@@ -133,9 +134,7 @@ class HeldOut(score_table.HeldOut):
     @property
     def settled(self) -> bool:
         """Whether other folds of the same rows would not change how clear the gain over the class shares is."""
-        return not self.answered or all(
-            one.settled for one in standings(self, [self.best, BASELINE], against=self.best)
-        )
+        return not self.answered or standing_of_shares(self, self.best).settled
 
     @property
     def answered(self) -> dict[str, RowScores]:
@@ -143,30 +142,23 @@ class HeldOut(score_table.HeldOut):
         return {rule: self.answers["", rule].scores[0] for rule in self.rules_of("")}
 
 
-def splits(training: Labelled, seed: int = 0) -> list[list[Split]]:
-    """Return stratified folds, repeat by repeat, or for a large table one held-out part and one part to fit on.
-
-    The folds are those of a comparison with the same seed, so that its page and a classifier's agree.
-    """
+def splits(training: Labelled) -> list[list[Split]]:
+    """Return stratified folds, repeat by repeat, or for a large table one held-out part and one part to fit on."""
     counts = np.bincount(training.y)
     per_row = sum(part.size for part in training.rows.parts) / len(training) * len(training.classes)
     if len(training) * per_row > thresholds.CELLS:
-        order = np.random.default_rng(seed).permutation(len(training))
+        order = np.random.default_rng(SEED).permutation(len(training))
         tested = min(thresholds.TEST_ROWS, len(order) // thresholds.FOLDS)
         fitted = max(tested, int(thresholds.CELLS // per_row))
         return [[(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
     cv, repeats = min(thresholds.FOLDS, int(counts.max())), cross_validation.most_repeats(len(training))
-    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
-    with warnings.catch_warnings():
-        # A class with fewer rows than folds is a finding of its own.
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        made = list(folds.split(np.zeros(len(training)), training.y))
+    made = list(cross_validation.split(training.y, cv, repeats, SEED)[0])
     return [made[first : first + cv] for first in range(0, len(made), cv)]
 
 
-def held_out(classifier: BayesClassifier, training: Labelled, repeats: list[list[Split]], seed: int) -> HeldOut:
+def held_out(classifier: BayesClassifier, training: Labelled, repeats: list[list[Split]]) -> HeldOut:
     """For each split, fit a classifier on one part of the rows and score its answers to the others.
 
     As in a comparison, the folds are repeated where other ones could change how clear the gain over the class shares
@@ -178,13 +170,13 @@ def held_out(classifier: BayesClassifier, training: Labelled, repeats: list[list
     scored: list[dict[str, RowScores | str]] = []
     for times in range(1, len(repeats) + 1):
         for train, test in repeats[times - 1]:
-            fits.append(_fitted(classifier, training[train], (seed + len(fits)) % 2**32))
+            fits.append(_fitted(classifier, training[train], cross_validation.unit_seed(SEED, len(fits))))
             scored.append(_answers(fits[-1], training[test], names))
         made = tuple(chain.from_iterable(repeats[:times]))
         runs = cross_validation.runs(made)
         answers = {("", name): cross_validation.pooled([one[name] for one in scored], made, runs) for name in names}
         setting = _setting(repeats[:times], len(training)) + _labeled_only(classifier) + _own_prior(classifier)
-        found = HeldOut(own, answers, training.y, made, seed, setting, tuple(fits[: len(repeats[0])]), times)
+        found = HeldOut(own, answers, training.y, made, SEED, setting, tuple(fits[: len(repeats[0])]), times)
         if times == 1 and found.settled:
             break
     return found

@@ -325,7 +325,7 @@ class Study:
     Attributes
     ----------
     models
-        Unfitted classifiers by name. The seed of a fit depends on the place of its classifier among them.
+        Unfitted classifiers by name.
     table
         Rows (row, feature), label codes (row) and labels (outcome).
     question, seed, n_jobs, progress
@@ -356,15 +356,15 @@ class Study:
         whole
             Whether a fit on all rows is wanted, too.
         """
-        order, numbers = list(self.models), [*range(len(splits)), *([-1] if whole else [])]
-        units = [(name, number) for name in order for number in numbers if (name, number) not in self.finished]
+        numbers = [*range(len(splits)), *([-1] if whole else [])]
+        units = [(name, number) for name in self.models for number in numbers if (name, number) not in self.finished]
         tasks = (
             (
                 self.models[name],
                 self.table,
                 splits[number] if number >= 0 else None,
                 self.question,
-                unit_seed(self.seed, order.index(name), number),
+                unit_seed(self.seed, number),
             )
             for name, number in units
         )
@@ -379,9 +379,12 @@ class Study:
         return len(self.finished) == total
 
 
-def unit_seed(seed: int, model: int, index: int) -> int:
-    """Return the seed of a unit, its own, so that neither order nor number of workers changes a number."""
-    return int(np.random.SeedSequence([seed, model, index + 1]).generate_state(1)[0] >> 1)
+def unit_seed(seed: int, split: int) -> int:
+    """Return the seed of the fits of a split, so that neither order nor number of workers changes a number.
+
+    A fit on all rows (−1) has the seed itself, as a fit without a comparison has.
+    """
+    return seed if split < 0 else int(np.random.SeedSequence([seed, split + 1]).generate_state(1)[0] >> 1)
 
 
 def unit(
@@ -394,31 +397,26 @@ def unit(
     """Fit on the training rows of a split and score on its test rows; without a split, fit on all rows."""
     X, y, classes = table
     rows = slice(None) if split is None else split[0]
-    names = peers.rules_of(classifier, question.rules)
+    names, own = peers.rules_of(classifier, question.rules), isinstance(classifier, BayesClassifier)
     start = time.perf_counter()
     try:
-        fitted, notes = _fit(classifier, X.iloc[rows], classes[y[rows]], classes, seed)
+        if own:
+            fitted, notes = fit(classifier, X.iloc[rows], classes[y[rows]], classes, seed)
+        else:
+            fitted, notes = peers.fit(classifier, X.iloc[rows], classes[y[rows]], seed)
         if split is None:
             return fitted, notes
-        answers = _evaluate(fitted, X.iloc[split[1]], y[split[1]], classes, replace(question, rules=names))
+        asked, codes = X.iloc[split[1]], y[split[1]]
+        if own:
+            answers = evaluate(fitted, asked, codes, names, question.costs)
+        else:
+            answers = {peers.NO_RULE: scored(peers.log_proba(fitted, asked, classes), codes, question.costs)}
     except Refused as reason:
         if split is None:
             return None, []  # the folds have the reason
         return Evaluation(dict.fromkeys(names, str(reason)), time.perf_counter() - start, (), ())
-    problems = fitted.convergence_problems_ if isinstance(fitted, BayesClassifier) else ()
+    problems = fitted.convergence_problems_ if own else ()
     return Evaluation(answers, time.perf_counter() - start, tuple(notes), problems)
-
-
-def _fit(classifier: Any, X: Any, y: Any, classes: Any, seed: int) -> tuple[Any, list[str]]:
-    if isinstance(classifier, BayesClassifier):
-        return fit(classifier, X, y, classes, seed)
-    return peers.fit(classifier, X, y, seed)
-
-
-def _evaluate(fitted: Any, X: Any, y: Integers, classes: Any, question: Question) -> dict[str, RowScores | str]:
-    if isinstance(fitted, BayesClassifier):
-        return evaluate(fitted, X, y, question.rules or (), question.costs)
-    return {peers.NO_RULE: scored(peers.log_proba(fitted, X, classes), y, question.costs)}
 
 
 def scored(log_proba: Array, y: Integers, costs: Costs | None) -> RowScores:

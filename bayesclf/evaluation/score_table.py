@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -129,8 +129,18 @@ def gain(comparison: HeldOut, key: Key, metric: str) -> Estimate:
     For log loss and Brier score the baseline gives the class shares; for errors it is the most frequent class; for
     costs, the decision that is cheapest for all rows together.
     """
-    own, constant = (row_losses(comparison, entry, metric) for entry in (key, BASELINE))
-    return Estimate.of(constant - own, comparison.train_size)
+    return _estimate(comparison, _losses(comparison, BASELINE, metric) - _losses(comparison, key, metric))
+
+
+def _estimate(comparison: HeldOut, values: Array) -> Estimate:
+    """Return the mean of values of all repeats, concatenated, with the error over rows and, if repeated, over folds."""
+    if comparison.repeats == 1:
+        return Estimate.of(mean_of_rows(values, np.concatenate(comparison.tested)), comparison.train_size)
+    every = values.reshape(comparison.repeats, -1)
+    finite = np.isfinite(every).all(axis=0)
+    found = Estimate.of(every[:, finite].mean(axis=0), comparison.train_size)
+    of_folds = split_error(every[:, finite], folds_of_rows(comparison)[:, finite])
+    return replace(found, error=float(np.hypot(found.error, of_folds)))
 
 
 def calibration(comparison: HeldOut, key: Key) -> Calibration:
@@ -142,7 +152,7 @@ def calibration(comparison: HeldOut, key: Key) -> Calibration:
 
 def over_confidence(comparison: HeldOut, key: Key) -> Estimate:
     """Return by how much the mean confidence of an entry exceeds its accuracy."""
-    return Estimate.of(_confidence_gap(comparison, *key), comparison.train_size)
+    return _estimate(comparison, _confidence_gap(comparison, *key))
 
 
 def less_confident(comparison: HeldOut, key: Key) -> str:
@@ -154,14 +164,13 @@ def less_confident(comparison: HeldOut, key: Key) -> str:
     model, own = key
     gaps = {rule: _confidence_gap(comparison, model, rule) for rule in comparison.rules_of(model)}
     best = min((rule for rule in gaps if rule != "gibbs"), key=lambda rule: abs(gaps[rule].mean()), default=own)
-    return best if Estimate.of(gaps[own] - gaps[best], comparison.train_size).matters else ""
+    return best if _estimate(comparison, gaps[own] - gaps[best]).matters else ""
 
 
 def _confidence_gap(comparison: HeldOut, model: str, rule: str) -> Array:
-    """Return the probability of the predicted class minus 1 where it is right, averaged over the repeats, (row)."""
+    """Return the probability of the predicted class minus 1 where it is right, of all repeats, concatenated."""
     log_proba, y = comparison.stacked(model, rule)
-    gaps = np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y)
-    return mean_of_rows(gaps, np.concatenate(comparison.tested))
+    return np.asarray(np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y))
 
 
 def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[str, Any]:
@@ -205,16 +214,12 @@ def _differences(comparison: HeldOut, table: pd.DataFrame) -> dict[str, list[flo
     result: dict[str, list[float]] = {}
     for metric in ("error", "log_loss", "brier", *(["cost"] if comparison.costs is not None else [])):
         name, sign = ("accuracy", -1) if metric == "error" else (metric, 1)
-        found = {_key(one): one for one in standings(comparison, answered, metric, comparison.best)}
+        found = {one.key: one for one in standings(comparison, answered, metric, comparison.best)}
         nothing = Standing(*comparison.best, np.nan, np.nan, np.nan, "open")
         own = [found.get(key, nothing) for key in keys]
         result[f"{name}_diff"] = [sign * one.difference for one in own]
         result[f"{name}_diff_se"] = [one.error for one in own]
     return result
-
-
-def _key(standing: Standing) -> Key:
-    return standing.model, standing.rule
 
 
 @dataclass(frozen=True)
@@ -243,6 +248,11 @@ class Standing:
     error: float
     kind: Kind
     settled: bool = True
+
+    @property
+    def key(self) -> Key:
+        """The model and the rule."""
+        return self.model, self.rule
 
 
 def standings(
@@ -277,7 +287,8 @@ def standings(
     (2008), Simultaneous inference in general parametric models, Biometrical Journal 50, section 3.
     """
     every = _losses_of_repeats(comparison, entries, metric)
-    losses, train, folds = every.mean(axis=0), comparison.train_size, _folds_of_rows(comparison, len(every))
+    losses, train = every.mean(axis=0), comparison.train_size
+    folds = folds_of_rows(comparison) if len(every) > 1 else None
     means = losses.mean(axis=0)
     order = sorted(range(len(entries)), key=lambda place: (entries[place] != against, means[place]))
     bounded = every if metric != "log_loss" else np.minimum(every, MOST_NATS)
@@ -308,6 +319,11 @@ def standings(
     return found
 
 
+def standing_of_shares(held_out: HeldOut, key: Key) -> Standing:
+    """Return where the class shares stand against an entry."""
+    return standings(held_out, [key, BASELINE], against=key)[1]
+
+
 def _losses_of_repeats(comparison: HeldOut, entries: Sequence[Key], metric: str) -> Array:
     """Return losses (repeat, row, entry); those of splits that do not test the same rows each time as one repeat."""
     if comparison.repeats == 1:
@@ -316,11 +332,9 @@ def _losses_of_repeats(comparison: HeldOut, entries: Sequence[Key], metric: str)
     return np.stack(losses, axis=-1)
 
 
-def _folds_of_rows(comparison: HeldOut, repeats: int) -> Integers | None:
-    """Return the number of the fold that tested each row, (repeat, row); None for one repeat."""
-    if repeats == 1:
-        return None
-    folds = np.empty((repeats, len(comparison.tested[0])), dtype=np.intp)
+def folds_of_rows(comparison: HeldOut) -> Integers:
+    """Return the number of the split that tested each row, (repeat, row), where all repeats test the same rows."""
+    folds = np.empty((comparison.repeats, len(comparison.tested[0])), dtype=np.intp)
     for own, rows, run in zip(folds, comparison.tested, comparison.runs, strict=True):
         for number in run:
             own[np.searchsorted(rows, comparison.splits[number][1])] = number

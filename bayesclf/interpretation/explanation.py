@@ -29,6 +29,7 @@ from bayesclf.posterior.averaging import answers, blocks
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, TemperedHypotheses
 from bayesclf.rules import Gibbs, resolve
 from bayesclf.tables.columns import Rows, SparseTable, kind_of, unseen_cells
+from bayesclf.tables.levels import leading_number
 from bayesclf.wording import LONGEST_NAME, counted, did_you_mean, listed, number, written
 
 EXPLAINED = ("mle", "map", "mean", "bayes-optimal", "tempered")
@@ -529,10 +530,11 @@ def effects(
 
 
 def _compared_values(column: pd.Series) -> list[Any]:
-    """Return the quartiles of a number, or the levels of a category, the most frequent first."""
+    """Return the quartiles of a number, or the levels of a category: the most frequent one, then ranges in order."""
     if kind_of(column) == "number":
         return [float(value) for value in np.unique(np.nanquantile(column.astype(float), QUARTILES))]
-    return column.value_counts().index.tolist()
+    most_frequent, *others = column.value_counts().index.tolist() or [None]
+    return [most_frequent, *sorted(others, key=leading_number)]
 
 
 def _mean_proba(hypotheses: HypothesisSet, rows: Rows) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable
+from bayesclf.tables.levels import leading_number
 from bayesclf.wording import did_you_mean
 
 MOST_PANELS = 6
@@ -166,12 +166,6 @@ class _Panels:
         """Return the most probable class given p(x | y) (row, outcome)."""
         with np.errstate(divide="ignore"):
             return np.asarray((np.log(density) + self.log_prior).argmax(axis=1))
-
-
-def leading_number(level: Any) -> float:
-    """Return the number that a level begins with, by which ranges such as 5-9 and 10-14 are drawn; ∞ without one."""
-    found = re.match(r"\s*[<>≤≥]?\s*(-?\d+(?:\.\d+)?)", str(level))
-    return float(found[1]) if found else np.inf
 
 
 def decision_points(values: Array, best: Integers) -> Array:

@@ -22,7 +22,7 @@ from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
 from bayesclf.evaluation.cross_validation import class_order
-from bayesclf.evaluation.score_table import Key, row_losses
+from bayesclf.evaluation.score_table import Key, row_losses, standing_of_shares
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
@@ -38,9 +38,9 @@ from bayesclf.report.facts import (
     no_better,
 )
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
-from bayesclf.report.verdict import against_shares, in_sentence, untold
+from bayesclf.report.verdict import against_shares, in_sentence, untold, what_helps
 from bayesclf.tables.columns import SparseTable
-from bayesclf.wording import counted, first_upper, joined, listed
+from bayesclf.wording import counted, first_upper, joined, listed, sentences
 
 if TYPE_CHECKING:
     from matplotlib import figure
@@ -113,11 +113,14 @@ def _first(
         found = facts(held_out, held_out.best, classes, order)
         numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
+        shares = standing_of_shares(held_out, held_out.best)
+        if np.isfinite(shares.difference) and (helps := what_helps(shares.kind, "clf")):
+            next_step = Text(f"Next: {helps}")
         parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn])]
         if wrong := errors(counts, classes):
             below.insert(0, Items([wrong]))
-    notes = [first_upper(note) for note in (classifier.notes_ if frame is None else untold(classifier.notes_, frame))]
-    worth: list[Part] = [Findings(diagnosis.tips), Items(notes)]
+    notes = sentences(classifier.notes_ if frame is None else untold(classifier.notes_, frame))
+    worth: list[Part] = [Items(notes), Findings(diagnosis.tips)]
     if diagnosis.tips or notes:
         below.append(Section("Worth knowing", worth, "box"))
     parts += [Beside(below)] if len(below) > 1 else below
@@ -145,10 +148,10 @@ def headline(diagnosis: Diagnosis) -> str:
         return (
             f"The checks found no issue: {len(diagnosis.passed)} passed"
             + (f" and {len(diagnosis.tips)} gave tips" if diagnosis.tips else "")
-            + (f"; {len(diagnosis.skipped)} could not be run." if diagnosis.skipped else ".")
+            + (f"; {len(diagnosis.skipped)} could not be answered." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
-    return f"Read before you trust it: {joined(named)}."
+    return f"The checks found {counted(len(diagnosis.issues), 'issue')}: {joined(named)}."
 
 
 def _answer(classifier: BayesClassifier, held_out: HeldOut | None) -> str:
@@ -187,7 +190,7 @@ def data(
 ) -> list[Part]:
     """Return how many rows each class has, what was decided while the table was read, and what the columns hold."""
     counts = pd.DataFrame(table.class_counts(y, classes, order), columns=["class", "rows", "share"])
-    return [Table(counts), Items([first_upper(note) for note in read]), Table(table.column_summaries(frame))]
+    return [Table(counts), Items(sentences(read)), Table(table.column_summaries(frame))]
 
 
 def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:

@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.evaluation.judgments import Estimate
-from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, calibration, gain, mean, standings, with_error
+from bayesclf.evaluation.score_table import (
+    BASELINE,
+    HeldOut,
+    Key,
+    calibration,
+    gain,
+    mean,
+    standing_of_shares,
+    with_error,
+)
 from bayesclf.report import table
 from bayesclf.report.tree import Table
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, number, pair, percent
@@ -110,7 +118,7 @@ def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[F
 
 def loss_and_shares(held_out: HeldOut, key: Key) -> str:
     """Return the log loss of an entry beside that of the class shares, and their difference, each with its error."""
-    loss, shares = with_error(held_out, key, "log_loss"), standings(held_out, [key, BASELINE], against=key)[1]
+    loss, shares = with_error(held_out, key, "log_loss"), standing_of_shares(held_out, key)
     own, difference = pair(loss["log_loss"], loss["log_loss_se"]), pair(-shares.difference, shares.error)
     return f"{own}, against {number(shares.loss)} for the class shares (difference {difference})"
 
@@ -152,23 +160,18 @@ def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
         return ""
     constant = classes[np.bincount(held_out.y).argmax()]
     right, baseline = (percent(1 - mean(held_out, one, "error")) for one in (key, BASELINE))
+    worse = "worse than" if judged.state == "no" else f"no{'t clearly' if judged.mean > 0 else ''} better than"
     labels = (
-        f"Its labels are {compared(judged)} always predicting '{constant}': {right} of the rows are right, against "
-        f"{baseline}. "
+        f"The labels are {worse} always predicting '{constant}': {right} of the rows are right, against {baseline}. "
     )
     unfound = [f"'{label}'" for label in classes[recall == 0]]
     found = (
-        f"It finds no row of {listed(unfound, LISTED_NAMES, AND_MORE)}"
+        f"No row is found of {listed(unfound, LISTED_NAMES, AND_MORE)}"
         if unfound
         else f"The recall of '{classes[least]}' is {percent(recall[least])}"
     )
     remedy = "If some errors are worse than others, predict with cost=… (--cost FILE)."
     return f"{labels if judged.state != 'yes' else ''}{found}. {remedy}"
-
-
-def compared(gain: Estimate, better: str = "better", worse: str = "worse") -> str:
-    """Return how answers compare with a constant one that they do not clearly beat."""
-    return f"{worse} than" if gain.state == "no" else f"no{'t clearly' if gain.mean > 0 else ''} {better} than"
 
 
 def area_under_roc(log_proba: Array, y: Integers) -> float:
@@ -199,4 +202,4 @@ def errors(counts: Integers, classes: NDArray[Any]) -> str:
         return ""
     total = int(counts.sum())
     most = "" if total == sum(int(n) for n in counts.flat[places]) else "mostly "
-    return f"Its errors: {most}{joined(named)}."
+    return f"Errors: {most}{joined(named)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -15,7 +16,7 @@ from bayesclf.engines.inference import Auto
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import BOOSTING, last_step
 from bayesclf.evaluation.score_table import BASELINE
-from bayesclf.interpretation.summary import priors_of
+from bayesclf.interpretation.summary import Priors, priors_of
 from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
 from bayesclf.report import document, methods, names, table, verdict
@@ -24,7 +25,7 @@ from bayesclf.report.facts import MOST_CLASSES, confusion, decided, errors, fact
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.rules import RULES
 from bayesclf.tables.columns import row_numbers
-from bayesclf.wording import counted, first_upper, listed, number
+from bayesclf.wording import counted, first_upper, listed, number, sentences
 
 MOST_DISAGREEMENTS = 20
 """Rows on which the rules of a model disagree that are listed."""
@@ -50,13 +51,14 @@ def tree(
     order = [one.model for one in judged.models if one.model in comparison.models]
     order += [model for model in comparison.models if model not in order]
     priors = {name: priors_of(fit) for name, fit in comparison.fits.items()}
+    shared = _of_all(comparison)
     return Report(
         _title(comparison),
         _size(comparison),
         [
             Section("Verdict", _first(comparison, judged, next_command), "first"),
-            Section("Scores", _scores(comparison, scores)),
-            *(_section(comparison, name, diagnoses.get(name)) for name in order),
+            Section("Scores", _scores(comparison, scores, shared)),
+            *(_section(comparison, name, shared, diagnoses.get(name), priors.get(name)) for name in order),
             Section(
                 "Data",
                 data(comparison.X, comparison.y, comparison.classes, comparison.order, comparison.read),
@@ -71,15 +73,18 @@ def tree(
 def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | None) -> list[Part]:
     """Return the answer, what comes next, how clear the answer is, and what not to trust."""
     said = [errors(confusion(comparison, comparison.best), comparison.classes)] if judged.models else []
-    wrong = [*judged.cautions, *verdict.read(comparison)]
-    cautions: Part = Items(wrong) if wrong else Text(NOTHING)
-    below: list[Part] = [Section("What not to trust here", [cautions], "box")]
+    left_out, read = verdict.read(comparison)
+    wrong = [*left_out, *judged.cautions]
+    cautions: list[Part] = [Items(wrong) if wrong else Text(NOTHING)]
+    if read:
+        cautions.append(Section(f"How the table was read ({counted(len(read), 'note')})", [Items(read)], "more"))
+    below: list[Part] = [Section("What not to trust here", cautions, "box")]
     findings = [*filter(None, said), *judged.findings]
     if findings:
         below.insert(0, Items(findings))
     parts: list[Part] = [Text(judged.headline, "headline")]
-    if step := judged.next_step if next_command is None else next_command:
-        parts.append(Text(f"Next: {step}", "call"))
+    if step := judged.next_step if next_command is None or not judged.useful else next_command:
+        parts.append(Text(f"Next: {step}", "call" if judged.useful else ""))
     if judged.models:
         found = facts(comparison, comparison.best, comparison.classes, comparison.order)
         parts.append(Beside([facts_table(found, "This model on held-out rows"), _standing(comparison, judged)]))
@@ -89,7 +94,7 @@ def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | 
 def _standing(comparison: Comparison, judged: verdict.Verdict) -> Figure:
     """Return the figure of the log loss of each model, and of the baseline."""
     called = [
-        "baseline: class shares" if (one.model, one.rule) == BASELINE else names.full_name(comparison, one.model)
+        "baseline: class shares" if one.key == BASELINE else names.full_name(comparison, one.model)
         for one in judged.models
     ]
     return Figure(
@@ -106,10 +111,10 @@ def _of_all(comparison: Comparison) -> list[str]:
     return [note for note in first if others and all(note in own for own in others)]
 
 
-def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
+def _scores(comparison: Comparison, scores: pd.DataFrame, shared: Sequence[str]) -> list[Part]:
     """Return the notes on all models, the table of scores, and that of costs."""
     shown = table.scores(comparison, scores)
-    parts: list[Part] = [Items([*map(first_upper, shared)])] if (shared := _of_all(comparison)) else []
+    parts: list[Part] = [Items(sentences(shared))] if shared else []
     if len(shown):
         parts.append(Table(scores, shown, best=0, meanings=table.MEANINGS))
     used = {name for _, name in comparison.answers}
@@ -125,16 +130,18 @@ def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
     return parts
 
 
-def _section(comparison: Comparison, name: str, diagnosis: Diagnosis | None) -> Section:
+def _section(
+    comparison: Comparison, name: str, shared: Sequence[str], diagnosis: Diagnosis | None, priors: Priors | None
+) -> Section:
     """Return what there is of one model: how it was fitted, its probabilities and decisions, checks and priors."""
     about = [_engine(comparison, name), f"{number(comparison.seconds.get(name, 0.0), 2)} s per fold"]
-    own = [first_upper(note) for note in comparison.notes.get(name, ()) if note not in _of_all(comparison)]
+    own = sentences(note for note in comparison.notes.get(name, ()) if note not in shared)
     parts: list[Part] = [Text(" · ".join(about), "quiet"), Items(own)]
     if comparison.rules_of(name):
         parts += _answers(comparison, name)
-    if diagnosis is not None:
+    if diagnosis is not None and priors is not None:
         parts += [Findings([*diagnosis.issues, *diagnosis.tips]), checks(diagnosis)]
-        parts += model_and_priors(priors_of(comparison.fits[name]), comparison.classes, comparison.order)
+        parts += model_and_priors(priors, comparison.classes, comparison.order)
     return Section(first_upper(names.full_name(comparison, name)), parts, "folded")
 
 

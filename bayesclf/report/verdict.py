@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,19 +18,20 @@ from bayesclf.evaluation.score_table import (
     HeldOut,
     Key,
     Standing,
-    gain,
     less_confident,
     mean,
     over_confidence,
     score_table,
+    standing_of_shares,
     standings,
+    with_error,
 )
-from bayesclf.report.facts import compared, loss_and_shares, no_better
+from bayesclf.report.facts import loss_and_shares, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
 from bayesclf.rules import resolve
 from bayesclf.tables.remarks import spike
-from bayesclf.wording import counted, first_upper, joined, number, pair, percent
+from bayesclf.wording import NEGLIGIBLE, counted, first_upper, joined, number, pair, percent, sentences
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +47,11 @@ ERROR = "one standard error over the rows, with Nadeau and Bengio's allowance fo
 LARGE_SHARE = 0.5
 """Share of a log loss from which on the rows that make it up are worth a sentence."""
 
-SHOWN_NOTES = 8
-"""The most sentences about the reading of a table on the first screen."""
+LEFT_OUT = "left out ("
+"""What a note has about rows and columns that are left out; in the brackets is which rows, or what keeps them."""
+
+MOST_LEFT_OUT = 5
+"""The most sentences about what is left out on the first screen."""
 
 MOST_REASONS = 2
 """Reasons why rules have no answer that are shown; `table` has all."""
@@ -65,16 +69,22 @@ class Verdict:
         How the other models compare with it, then its rules.
     cautions
         What not to trust in this comparison.
+    decisions
+        How the decisions compare with one decision for all rows; these sentences are findings or cautions, too.
     models
         Where the models stand, each at its leading rule, and the baseline; the smallest log loss first.
+    useful
+        Whether the recommended model is better than the class shares, at least probably.
     next_step
-        The call that comes next.
+        What comes next: a call, or where no model is useful, what may help.
     """
 
     headline: str
     findings: tuple[str, ...]
     cautions: tuple[str, ...]
+    decisions: tuple[str, ...] = ()
     models: tuple[Standing, ...] = ()
+    useful: bool = True
     next_step: str = ""
 
 
@@ -92,38 +102,40 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 
     Without checks, the convergence problems that the fits reported are used instead.
     """
-    found = _findings(comparison, diagnoses)
-    records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
-    labels = _constant(comparison) if records else ()
+    leaders, found, missing = comparison.leaders, _findings(comparison, diagnoses), _unavailable(comparison)
+    if not leaders:
+        return Verdict("No model could answer under any rule.", (), (*_too_good(comparison), *missing, *found))
+    best, priced = comparison.best, comparison.costs is not None
+    said = _cheapest(comparison) if priced else (no_better(comparison, best, comparison.classes),)
+    decided = tuple(filter(None, said))
     cautions = (
         *_too_good(comparison),
-        *labels,
-        *_unavailable(comparison),
+        *(() if priced else decided),
+        *missing,
         *_infinite(comparison, table),
         *_no_better_than_shares(comparison),
-        *found,
         *_overconfident(comparison),
+        *found,
     )
-    if not records:
-        return Verdict("No model could answer under any rule.", (), cautions)
-    entries = {_key(record): record for record in records}
-    own = {key: record for key, record in entries.items() if key[0] != BOOSTING}
-    common = (*_accuracy(comparison, own), *_cheapest(comparison, entries))
-    best = comparison.best
-    if np.isinf(entries[best]["log_loss"]):
+    common = (*_accuracy(comparison), *(decided if priced else ()))
+    if np.isinf(mean(comparison, best, "log_loss")):
         headline = "Every model gave the true class of some row the probability 0, so every log loss is infinite."
-        return Verdict(headline, common, cautions)
-    leaders = comparison.leaders
+        return Verdict(headline, common, cautions, decided)
     models = standings(comparison, leaders, against=best)
     ranked = standings(comparison, [*leaders, BASELINE])
-    baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if _key(one) == BASELINE)
-    against = (_against_best(comparison, one) for one in models[1:])
+    baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if one.key == BASELINE)
+    against = (
+        _against_best(first_upper(entry_subject(comparison, *one.key)), one, extremes(comparison, *one.key))
+        for one in models[1:]
+    )
     but = " But these scores may be too good, as is said below." if comparison.too_good else ""
     return Verdict(
         _headline(comparison, baseline, models[1:]) + but,
         (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
+        decided,
         tuple(ranked),
+        baseline.kind in ("behind", "leaning"),
         _next(comparison, best, baseline.kind),
     )
 
@@ -131,36 +143,42 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     """Return the call that checks the recommended model, or under another rule than its own, predicts by it.
 
-    Where it is not clear whether a model is useful, return the call that tells whether more rows would show it.
+    Where no model is clearly useful, return what may help.
     """
     model, rule = best
+    fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
+    if helps := what_helps(baseline, fit):
+        return helps
     if model not in comparison.fits:
-        return f"comparison.peers[{model!r}].predict_proba(X_new)"
-    fit = f"comparison.fits[{model!r}]"
-    if baseline not in ("behind", "leaning"):
-        return "" if baseline == "tied" else f"bc.learning_curve({fit}, X, y).plot()"
+        return f"{fit}.predict_proba(X_new)"
     cost = "" if comparison.costs is None else ", cost=cost"
     own = rule == resolve(comparison.fits[model].requested_rule(None))[0].name
     return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r}{cost})"
 
 
-def read(comparison: Comparison) -> list[str]:
-    """Return what was decided while the table was read, a sentence for each of the first decisions."""
+def what_helps(shares: Kind, fit: str) -> str:
+    """Return what may help where the class shares are not behind a model, which is called so; empty where they are."""
+    if shares in ("behind", "leaning"):
+        return ""
+    if shares == "tied":
+        return "add columns that differ between the classes; more rows of these columns will not help"
+    return (
+        f"add rows, or columns that differ between the classes; bc.learning_curve({fit}, X, y).plot() shows whether "
+        "more rows help"
+    )
+
+
+def read(comparison: Comparison) -> tuple[list[str], list[str]]:
+    """Return what was decided while the table was read, in sentences: what was left out, and the rest."""
     notes = untold(comparison.read, comparison.X)
-    more = len(notes) - SHOWN_NOTES
-    shown = [f"{first_upper(note)}." for note in notes[:SHOWN_NOTES]]
-    return [*shown, f"{more} more of what was decided while the table was read: see Data."] if more > 0 else shown
+    left_out = [note for note in notes if LEFT_OUT in note][:MOST_LEFT_OUT]
+    return sentences(left_out), sentences(note for note in notes if note not in left_out)
 
 
 def untold(notes: Sequence[str], frame: pd.DataFrame) -> list[str]:
     """Return notes about a table without those on values that stand for "missing", which the check M09 tells."""
     spikes = {found.sentence(name) for name in frame if (found := spike(frame[name]))}
     return [note for note in notes if note not in spikes]
-
-
-def _key(entry: Any) -> Key:
-    """Return the model and rule of a line of the table, or of a standing."""
-    return (entry.model, entry.rule) if isinstance(entry, Standing) else (entry["model"], entry["rule"])
 
 
 GRADES = {
@@ -170,29 +188,27 @@ GRADES = {
 }
 """How answers compare with the class shares, by where these stand behind them."""
 
+UNDECIDED = "not clearly better than"
+"""How they compare where the rows do not tell."""
+
+SURE = {"behind": "clearly", "leaning": "probably"}
+"""How sure a difference is, by where the worse one stands."""
+
 
 def against_shares(held_out: HeldOut, key: Key) -> str:
     """Return how an entry's log loss compares with that of the class shares."""
-    shares = standings(held_out, [key, BASELINE], against=key)[1]
-    return GRADES.get(shares.kind, "not clearly better than")
+    return GRADES.get(standing_of_shares(held_out, key).kind, UNDECIDED)
 
 
 def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Standing]) -> str:
     """Say which model to use and how clearly, or that none is worth using."""
     best = comparison.best
     name, size = entry_name(comparison, *best), loss_and_shares(comparison, best)
-    if baseline.kind not in ("behind", "leaning"):
-        enough = "better" if baseline.kind == "tied" else "clearly better"
-        matter = " by enough to matter" if baseline.kind == "tied" else ""
-        return (
-            f"No model is {enough} than always predicting the class shares{matter}: the log loss of the best, {name}, "
-            f"is {size}."
-        )
+    better = f"{GRADES.get(baseline.kind, UNDECIDED)} always predicting the class shares"
     if baseline.kind == "leaning":
-        return (
-            f"{first_upper(entry_subject(comparison, *best))} is {GRADES['leaning']} always predicting the class "
-            f"shares: its log loss is {size}."
-        )
+        return f"{first_upper(entry_subject(comparison, *best))} is {better}: its log loss is {size}."
+    if baseline.kind != "behind":
+        return f"No model is {better.removeprefix('not ')}: the log loss of the best, {name}, is {size}."
     use = f"Use {name}: its log loss is {size}."
     if not others:
         return use
@@ -205,19 +221,17 @@ def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Stand
     }.get(others[0].kind, f"These rows do not show whether it is better than {second}.")
 
 
-def _against_best(comparison: Comparison, standing: Standing) -> str:
-    """Say where a model stands, at its own rule."""
-    name = first_upper(entry_subject(comparison, standing.model, standing.rule))
-    size = pair(standing.difference, standing.error)
-    if standing.kind == "tied":
-        amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss differs by only {size}"
-        return f"{name} is tied with it: {amount}."
-    if standing.kind == "open":
-        return f"{name} may be as good: its log loss is larger by {size}."
-    reason = extremes(comparison, standing.model, standing.rule)
-    amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
-    word = "clearly" if standing.kind == "behind" else "probably"
-    return f"{name} is {word} behind: {amount}{f'; {reason}' if reason else ''}."
+def _against_best(name: str, found: Standing, reason: str = "", ahead: bool = False) -> str:
+    """Say where a model stands against the recommended one; `found` is that of the latter where it is `ahead`."""
+    place, than = ("ahead", "smaller") if ahead else ("behind", "larger")
+    size = pair(found.difference, found.error)
+    amount = "its log loss is infinite" if np.isinf(found.loss) else f"its log loss is {than} by {size}"
+    if found.kind == "tied":
+        amount = "the same log loss" if abs(found.difference) < NEGLIGIBLE else f"its log loss differs by only {size}"
+        return f"{name} is tied with the recommended model: {amount}."
+    if found.kind == "open":
+        return f"{name} may be as good: {amount}."
+    return f"{name} is {SURE[found.kind]} {place}: {amount}{f'; {reason}' if reason else ''}."
 
 
 def _boosting(comparison: Comparison) -> Iterable[str]:
@@ -229,13 +243,7 @@ def _boosting(comparison: Comparison) -> Iterable[str]:
         return
     first = min(best, boosting, key=lambda key: mean(comparison, key, "log_loss"))
     _, found = standings(comparison, [best, boosting], against=first)
-    size, than = pair(found.difference, found.error), "larger" if first == best else "smaller"
-    said = {
-        "tied": f"is tied with it: its log loss differs by only {size}",
-        "behind": f"clearly has a {than} log loss, by {size}",
-        "leaning": f"probably has a {than} log loss, by {size}",
-    }.get(found.kind, f"may be as good: its log loss is {than} by {size}")
-    yield f"Gradient boosting, for comparison, {said}."
+    yield _against_best("Gradient boosting, for comparison,", found, ahead=first != best)
 
 
 def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
@@ -260,74 +268,50 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
     yield f"Rules of {model}{'' if tied else f', against {rule}'}: {'; '.join(parts)}."
 
 
-def _accuracy(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> tuple[str, ...]:
+def _accuracy(comparison: Comparison) -> tuple[str, ...]:
     """Name the most accurate entry, if it is more accurate than the recommended one, at least probably."""
     best = comparison.best
-    found = standings(comparison, [best, *(key for key in scores if key != best)], "error")
-    own = next(standing for standing in found if _key(standing) == best)
+    keys = [(model, rule) for model in comparison.models if model != BOOSTING for rule in comparison.rules_of(model)]
+    found = standings(comparison, keys, "error")
+    own = next(standing for standing in found if standing.key == best)
     leader = found[0]
-    if own.kind not in ("behind", "leaning") or not np.isfinite(scores[best]["log_loss"]):
+    if own.kind not in ("behind", "leaning") or np.isinf(mean(comparison, best, "log_loss")):
         return ()
-    name = entry_name(comparison, *_key(leader))
+    name = entry_name(comparison, *leader.key)
     size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
-    word = "clearly" if own.kind == "behind" else "probably"
-    return (f"{first_upper(name)} has the best accuracy, {word} above the recommended model's (by {size}).",)
-
-
-def _constant(comparison: Comparison) -> Iterable[str]:
-    """Say where the decisions of the recommended entry are not clearly better than one decision for all rows."""
-    best = comparison.best
-    if comparison.costs is None:
-        said = no_better(comparison, best, comparison.classes)
-        return (said,) if said else ()
-    judged = gain(comparison, best, "cost")
-    if judged.state == "yes":
-        return ()
-    own, constant = (number(mean(comparison, key, "cost")) for key in (best, BASELINE))
-    return (
-        f"At the given costs its decisions are {compared(judged, 'cheaper', 'more expensive')} "
-        f"{_every_row(comparison)}: {own} per row, against {constant}.",
-    )
-
-
-def _constant_decision(comparison: Comparison) -> str:
-    """Return the best class for all rows together, empty where it is best to reject them."""
-    log_shares = np.log(class_shares(comparison.y, len(comparison.classes)))[None]
-    assert comparison.costs is not None
-    code = comparison.costs.decide(log_shares)
-    return "" if code[0] == REJECTED else str(comparison.classes[code[0]])
+    return (f"{first_upper(name)} has the best accuracy, {SURE[own.kind]} above the recommended model's (by {size}).",)
 
 
 def _every_row(comparison: Comparison) -> str:
     """Return the cheapest decision for all rows together, in words."""
-    label = _constant_decision(comparison)
-    return f"always deciding for '{label}'" if label else "rejecting every row"
+    assert comparison.costs is not None
+    log_shares = np.log(class_shares(comparison.y, len(comparison.classes)))[None]
+    (code,) = comparison.costs.decide(log_shares)
+    return "rejecting every row" if code == REJECTED else f"always deciding for '{comparison.classes[code]}'"
 
 
-def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> Iterable[str]:
-    """Name the models whose decisions cost least, where there are costs, and what the same decision for all costs."""
-    if comparison.costs is None:
-        return
+def _cheapest(comparison: Comparison) -> Iterable[str]:
+    """Name the models whose decisions cost least, and what the same decision for all costs."""
     found = standings(comparison, [*comparison.leaders, BASELINE], "cost")
     names = {
-        _key(one): _every_row(comparison)
-        if _key(one) == BASELINE
-        else f"the decisions of {entry_subject(comparison, *_key(one))}"
+        one.key: _every_row(comparison)
+        if one.key == BASELINE
+        else f"the decisions of {entry_subject(comparison, *one.key)}"
         for one in found
     }
     first, *others = found
-    record = scores.get(_key(first), {"cost_se": np.nan, "rejected": 0.0})
-    rejected = f", with {percent(record['rejected'])} of the rows rejected" if record["rejected"] > 0 else ""
-    verb = "costs" if _key(first) == BASELINE else "cost"
-    price = pair(first.loss, record["cost_se"])
-    yield f"At the given costs {names[_key(first)]} {verb} least, {price} per row{rejected}."
-    near = [f"{names[_key(one)].rstrip(',')} ({number(one.loss)})" for one in others if one.kind in ("open", "tied")]
+    verb, rejected = "costs", ""
+    if first.key != BASELINE:
+        share = mean(comparison, first.key, "rejected")
+        verb, rejected = "cost", f", with {percent(share)} of the rows rejected" * (share > 0)
+    price = pair(first.loss, with_error(comparison, first.key, "cost")["cost_se"])
+    yield f"At the given costs {names[first.key]} {verb} least, {price} per row{rejected}."
+    near = [f"{names[one.key].rstrip(',')} ({number(one.loss)})" for one in others if one.kind in ("open", "tied")]
     if near:
         yield f"Not clearly more expensive: {'; '.join(near)}."
     for one in others:
-        if _key(one) == BASELINE and one.kind in ("behind", "leaning"):
-            word = "clearly" if one.kind == "behind" else "probably"
-            yield f"{first_upper(names[BASELINE])} costs {number(one.loss)}, {word} more."
+        if one.key == BASELINE and one.kind in ("behind", "leaning"):
+            yield f"{first_upper(names[BASELINE])} costs {number(one.loss)}, {SURE[one.kind]} more."
 
 
 def _unavailable(comparison: Comparison) -> list[str]:
@@ -349,7 +333,7 @@ def _infinite(comparison: Comparison, table: pd.DataFrame) -> list[str]:
     if "log_loss_infinite" not in table:
         return []
     return [
-        f"{first_upper(entry_subject(comparison, *_key(record)))} gave the true class of "
+        f"{first_upper(entry_subject(comparison, *(record['model'], record['rule'])))} gave the true class of "
         f"{counted(int(record['log_loss_infinite']), 'row')} the probability 0, so its log loss is infinite; over the "
         f"rest it is {number(record['log_loss_finite'])}."
         for record in table[table["log_loss_infinite"] > 0].to_dict("records")
@@ -362,7 +346,7 @@ def _no_better_than_shares(comparison: Comparison) -> list[str]:
     entries = [key for key in [*comparison.leaders, *boosting] if key != comparison.best]
     grades = {"behind": "clearly worse than", "leaning": "probably worse than", "open": "not better than"}
     return [
-        f"{first_upper(entry_subject(comparison, *_key(one)))} is {grades[one.kind]} always predicting the class "
+        f"{first_upper(entry_subject(comparison, *one.key))} is {grades[one.kind]} always predicting the class "
         f"shares: its log loss is larger by {pair(one.difference, one.error)}."
         for one in standings(comparison, [*entries, BASELINE], against=BASELINE)
         if one.kind in grades and one.difference > 0 and np.isfinite(one.loss)
@@ -377,19 +361,26 @@ def _findings(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None)
             for model, fit in comparison.fits.items()
             for problem in fit.convergence_problems_
         ]
-    models: dict[tuple[str, str, str, str], list[str]] = {}
+    issues: dict[tuple[str, str, str, str], list[str]] = {}
+    tips: dict[str, list[str]] = {}
     for model, diagnosis in diagnoses.items():
-        for one in (*diagnosis.issues, *diagnosis.tips):
-            models.setdefault((in_sentence(one.title), one.reason, one.code, one.next_step), []).append(model)
-    return [
+        for one in diagnosis.issues:
+            issues.setdefault((in_sentence(one.title), one.reason, one.code, one.next_step), []).append(model)
+        for one in diagnosis.tips:
+            tips.setdefault(f"{in_sentence(one.title)} ({one.code})", []).append(model)
+    said = [
         f"{joined(names)}, {title}: {reason} ({code}). {first_upper(step)}."
-        for (title, reason, code, step), names in models.items()
+        for (title, reason, code, step), names in issues.items()
     ]
+    if tips:
+        listed = "; ".join(f"{title} of {joined(names)}" for title, names in tips.items())
+        said.append(f"Tips in the sections of the models: {listed}.")
+    return said
 
 
 def _too_good(comparison: Comparison) -> list[str]:
     """Say what makes all scores too good, and what to do about it."""
-    return [f"{first_upper(reason)}. {first_upper(remedy)}." for reason, remedy in comparison.too_good]
+    return [" ".join(sentences(one)) for one in comparison.too_good]
 
 
 def in_sentence(title: str) -> str:
@@ -451,8 +442,6 @@ def overview(comparison: Comparison) -> Display:
     table = score_table(comparison, calibrated=False)
     shown = scores(comparison, table)
     judged = verdict(comparison, table)
-    records = {_key(record): record for record in table.to_dict("records")}
-    decided = [*_cheapest(comparison, records), *_constant(comparison)] if judged.models else []
     missing = _unavailable(comparison)
     more = len(missing) - MOST_REASONS
     return Display(
@@ -464,8 +453,8 @@ def overview(comparison: Comparison) -> Display:
             *missing[:MOST_REASONS],
             *([f"{counted(more, 'more reason')} in the table."] if more > 0 else []),
             *(judged.headline, *judged.findings[:1]),
-            *(f"{first_upper(said)}." for one in comparison.too_good for said in one),
-            *([" ".join(decided)] if decided else []),
+            *(said for one in comparison.too_good for said in sentences(one)),
+            *filter(None, [" ".join(judged.decisions)]),
             *comparison.read[:MOST_REASONS],
         ),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -80,6 +82,18 @@ def require_one_way(name: str, levels: Collection[Hashable], others: Collection[
                     f"column {name!r} holds {value!r} in some rows and {level!r} in others, which would be two levels; "
                     "give all rows as files, or all as tables with the same types"
                 )
+
+
+def leading_number(level: object) -> float:
+    """Return the number that a level begins with, by which ranges such as 5-9 and 10-14 are shown; ∞ without one.
+
+    Examples
+    --------
+    >>> sorted(["10-14", "5-9", "<5"], key=leading_number)
+    ['<5', '5-9', '10-14']
+    """
+    found = re.match(r"\s*[<>≤≥]?\s*(-?\d+(?:\.\d+)?)", str(level))
+    return float(found[1]) if found else math.inf
 
 
 def has_order(dtype: Any) -> bool:

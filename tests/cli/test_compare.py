@@ -33,7 +33,7 @@ def test_compare_shows_columns_scores_and_verdict():
     words = " ".join(said.out.split())
     assert "Logistic regression (lr) has no answer under mle: the classes are separable" in words
     assert "predictive, tempered and gibbs: a fit by MAP leaves no posterior" in words
-    assert "What not to trust: Its labels are" in words
+    assert "What not to trust: The labels are" in words
     assert "No model is clearly better than always predicting the class shares" in words
     assert re.search(r"its log loss is larger by \S+ ± \S+\.", words)
     assert "± is one standard error over the rows, with Nadeau and Bengio's allowance" in words

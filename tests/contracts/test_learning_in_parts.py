@@ -1,29 +1,23 @@
-"""Learning in parts is learning from all rows at once: by `partial_fit`, from a stream, and by adding classifiers."""
+"""Learning in parts is learning from all rows at once: by `partial_fit`, and from a stream."""
 
-import copy
 from functools import reduce
-from operator import add
 
 import numpy as np
-import pandas as pd
 import pytest
-from helpers.classifiers import NUMBERS, OF_STATISTICS, adds_up, assert_same_answers, notes, with_numbers, words_add_up
+from helpers.classifiers import OF_STATISTICS, adds_up, assert_same_answers, notes, with_numbers, words_add_up
 from sklearn.base import clone
 
-import bayesclf as bc
-from bayesclf.errors import InputError, Refused
+from bayesclf.classifiers.inputs import joined_labels
+from bayesclf.errors import InputError
 
-every_way = pytest.mark.parametrize("way", ["partial_fit", "stream", "plus"])
+every_way = pytest.mark.parametrize("way", ["partial_fit", "stream"])
 
 
 def learnt(way, clf, parts):
     """Return a classifier that has learned from tables, labels and weights; the columns of streams change places."""
     classes = np.unique(np.concatenate([y for _, y, _ in parts]))
-    match way:
-        case "partial_fit":
-            return reduce(lambda one, part: one.partial_fit(*part[:2], classes, part[2]), parts, clone(clf))
-        case "plus":
-            return reduce(add, [clone(clf).fit(*part, classes=classes) for part in parts])
+    if way == "partial_fit":
+        return reduce(lambda one, part: one.partial_fit(*part[:2], classes, part[2]), parts, clone(clf))
     first, *others = [X.assign(label=y, weight=weight) for X, y, weight in parts]
     return clone(clf).fit_stream([first, *(table[table.columns[::-1]] for table in others)], "label", weight="weight")
 
@@ -37,8 +31,7 @@ def assert_learnt(way, clf, table, part):
     assert_same_answers(whole, found, X[used], rules, 1e-11)
     assert found.columns_ == whole.columns_
     assert list(found.classes_) == list(whole.classes_)
-    if way != "plus":  # a sum has no rows left to learn a concentration from
-        assert notes(found) == notes(whole)
+    assert notes(found) == notes(whole)
 
 
 @adds_up
@@ -71,29 +64,6 @@ def test_a_column_may_vary_late(case, way, mixed_table):
     assert_learnt(way, case.make(inference="map"), (X, y, np.ones(len(y))), np.arange(len(y)) // 30)
 
 
-def test_a_learned_concentration_is_kept_where_both_have_it():
-    rng = np.random.default_rng(0)
-    X, y = pd.DataFrame({"x": rng.choice(list("abcdefghijkl"), 200)}), rng.integers(2, size=200)
-    one, other = (bc.CategoricalNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
-    assert "cannot be learned from rows that come in parts" in (one + other).notes_[0]
-    assert (one + copy.deepcopy(one)).notes_ == one.notes_
-
-
-def test_what_cannot_be_added_is_refused(mixed_table):
-    X, y = mixed_table
-    clf = bc.GaussianNB(random_state=1).fit(X[NUMBERS], y)
-    with pytest.raises(Refused, match="cannot be added to itself, as each row would count twice"):
-        clf + clf
-    with pytest.raises(TypeError, match="unsupported operand"):
-        clf + 1
-    with pytest.raises(Refused, match="GaussianNB and NaiveBayes cannot be added"):
-        clf + bc.NaiveBayes(random_state=1).fit(X[NUMBERS], y)
-    with pytest.raises(InputError, match=r"same options, but kappa is None here and 2\.0 there"):
-        clf + bc.GaussianNB(kappa=2.0, random_state=1).fit(X[NUMBERS], y)
-    with pytest.raises(InputError, match="the same columns in the same order"):
-        clf + bc.GaussianNB(random_state=1).fit(X[NUMBERS[::-1]], y)
+def test_labels_of_two_types_are_refused():
     with pytest.raises(InputError, match=r"labels are of one type here and of another there, .*\[0, 1\]"):
-        clf + bc.GaussianNB(random_state=1).fit(X[NUMBERS], (y == "ill").astype(int))
-    logistic = bc.LogisticRegression(inference="map").fit(X[NUMBERS], y)
-    with pytest.raises(Refused, match="no function of statistics that add"):
-        logistic + logistic
+        joined_labels(np.array(["ill", "well"]), np.array([0, 1]))

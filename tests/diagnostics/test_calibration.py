@@ -108,7 +108,7 @@ def test_columns_of_noise_have_no_gain_but_are_not_an_issue():
         losses += (gain <= 0).any()
         assert (finding.section == "issue") == (gain < -1.96 * error).any()
         possible = (gain + 1.96 * error > 0.05 * finding.evidence["frequencies"]).all()
-        assert (finding.section == "passed") == possible or finding.section == "issue"
+        assert (finding.section == "skipped") == possible or finding.section == "issue"
         if finding.section != "issue":
             assert ("is below 1.96 standard errors" in finding.reason) == (gain <= 1.96 * error).any()
     assert losses >= 5  # as estimates cost something
@@ -173,6 +173,18 @@ def test_labels_are_simulated_once_for_the_table_and_the_facts(monkeypatch):
     shown = {fact.name: fact.value for fact in facts(comparison, comparison.best, comparison.classes, (0, 1))}
     assert f"(by chance: {line['calibration_expected']:.3f})" in shown["Calibration error"]
     assert len(times) == len(comparison.table)
+
+
+def test_the_pages_of_a_comparison_and_of_a_classifier_have_the_same_numbers():
+    X, y = normal_rows(60, distance=3.0)
+    models = {"lr": bc.LogisticRegression(inference="map"), "nb": bc.NaiveBayes(families="gaussian")}
+    comparison = bc.compare(models, X, y, repeats=1)
+    clf = bc.NaiveBayes(families="gaussian", random_state=0).fit(X, y)
+    own = Context.of(clf, X, y, None).held_out
+    for rule in comparison.rules_of("nb"):
+        of_comparison = comparison.answers["nb", rule].scores[0].log_proba
+        np.testing.assert_array_equal(own.answers["", rule].scores[0].log_proba, of_comparison)
+    np.testing.assert_array_equal(clf.predict_proba(X), comparison.fits["nb"].predict_proba(X))
 
 
 @pytest.mark.parametrize(("distance", "times"), [(3.0, "(5-fold"), (0.3, "(5 times 5-fold")])

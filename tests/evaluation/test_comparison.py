@@ -289,5 +289,8 @@ def test_a_clear_gain_that_does_not_matter_is_called_that(rng):
     y = (rng.logistic(size=len(x)) < 0.2 * x).astype(int)  # .005 nats, and .0005 its error
     found = bc.compare([bc.GaussianNB(inference="map")], x[:, None], y, cv=2, repeats=1, rules=["map"])
     judged = verdict(found, found.table)
-    assert judged.headline.startswith("No model is better than always predicting the class shares by enough to matter")
-    assert judged.next_step == ""
+    assert judged.headline.startswith(
+        "No model is better, by enough to matter, than always predicting the class shares: "
+    )
+    assert not judged.useful
+    assert judged.next_step.startswith("add columns")

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf.evaluation.judgments import MATTERS, critical_value
-from bayesclf.evaluation.score_table import BASELINE, HeldOut, row_losses, standings
+from bayesclf.evaluation.judgments import MATTERS, Estimate, critical_value, split_error
+from bayesclf.evaluation.score_table import BASELINE, HeldOut, folds_of_rows, over_confidence, row_losses, standings
 
 
 def comparison_of(losses, y=None):
@@ -141,6 +141,19 @@ def test_folds_are_repeated_only_where_others_could_change_the_verdict():
     assert repeats & {2, 3, 4, 5}
     once = bc.compare(models, np.tile(rng.normal(size=(120, 2)), (25, 1)), np.tile(y, 25), rules=["map"])
     assert once.repeats == 1
+
+
+def test_the_error_of_a_gap_grows_by_what_repeated_folds_differ():
+    rng = np.random.default_rng(5)
+    y = np.arange(40) % 2
+    found = bc.compare({"nb": bc.GaussianNB()}, rng.normal(size=(40, 3)), y, rules=["map"], repeats=3)
+    log_proba, codes = found.stacked("nb", "map")
+    gaps = (np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == codes)).reshape(3, 40)
+    of_folds = split_error(gaps, folds_of_rows(found))
+    assert of_folds > 0
+    of_rows = Estimate.of(gaps.mean(axis=0), found.train_size)
+    gap = over_confidence(found, ("nb", "map"))
+    assert (gap.mean, gap.error) == pytest.approx((of_rows.mean, np.hypot(of_rows.error, of_folds)))
 
 
 def test_a_models_own_rule_leads_unless_another_is_clearly_better():

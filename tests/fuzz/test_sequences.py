@@ -91,12 +91,6 @@ class Sequence(RuleBasedStateMachine):
         X, y, weight = one = self._rows(size, weights)
         self._try(lambda: self._copied().partial_fit(X, y, CLASSES, weight), [one], self.rows)
 
-    @rule(size=st.integers(1, 9))
-    def plus(self, size):
-        one = self._rows(size, 0)
-        if self.rows and self.whole:
-            self._try(lambda: self.clf + clone(self.unfitted).fit(*one, classes=CLASSES), [one], self.rows)
-
     @rule(parts=st.integers(1, 4))
     def stream(self, parts):
         if self.rows and self.whole:

@@ -48,6 +48,12 @@ def test_levels_are_compared_with_the_most_frequent_and_a_point_has_no_interval(
     assert (found["from"] == play_tennis.X["humidity"].value_counts().index[0]).all()
 
 
+def test_ranges_come_in_their_order():
+    X, y = pd.DataFrame({"age": ["5-9"] * 4 + ["10-14"] * 3 + ["0-4"] * 2}), ["a", "b"] * 4 + ["a"]
+    clf = bc.CategoricalNB(inference="map").fit(X, y)
+    assert clf.effects(X, "age")["to"].drop_duplicates().tolist() == ["0-4", "10-14"]
+
+
 def test_what_has_no_effect_is_refused():
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = bc.GaussianNB(random_state=1).fit(X, y)

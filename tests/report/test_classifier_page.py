@@ -95,7 +95,7 @@ def test_scores_without_a_model_are_those_of_the_classes():
     y = np.where(np.arange(200) % 5 == 0, "rare", "common")
     X = rng.normal(size=(200, 1))
     words = Page(render(bc.GaussianNB(random_state=1).fit(X, y), X, y)).words
-    assert re.search(r"Its labels are (no|not clearly) better than always predicting 'common': ", words)
+    assert re.search(r"The labels are (no|not clearly) better than always predicting 'common': ", words)
     assert re.search(r"Accuracy.{0,200}? ± \S+%\s*80\.0%", words)
     assert re.search(r"Log loss.{0,300}? ± \S+\s*0\.500", words)
 

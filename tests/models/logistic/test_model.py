@@ -127,18 +127,6 @@ class TestMle:
         p = probabilities(model, encoded(X), model.mle())
         np.testing.assert_allclose(p, theirs.predict_proba(X), atol=1e-5)
 
-    def test_collinear_columns(self) -> None:
-        numbers, _, y, _ = mixed(3, n=200)
-        x = numbers[:, :1]
-        noise = np.random.default_rng(2).normal(size=(len(x), 1))
-        alone, twice = model_of(np.hstack([x, noise]), y), model_of(np.hstack([x, noise, 32 + 1.8 * x]), y)
-        rows, more = encoded(np.hstack([x, noise])), encoded(np.hstack([x, noise, 32 + 1.8 * x]))
-        np.testing.assert_allclose(
-            probabilities(twice, more, twice.mle()), probabilities(alone, rows, alone.mle()), atol=1e-9
-        )
-        standardized = twice.mle()["weight"][0] * twice.design.scale
-        np.testing.assert_allclose(standardized[:, 0], standardized[:, 2], atol=1e-9)
-
     def test_levels_are_collinear_with_the_intercept(self) -> None:
         rng = np.random.default_rng(0)
         codes, y = rng.integers(0, 3, size=(200, 1)), rng.integers(0, 2, size=200)
