@@ -268,17 +268,6 @@ def test_columns_that_give_the_label_away_are_named_and_informative_ones_are_not
     assert "X.drop(columns=['code', 'street'])" in caution
 
 
-@pytest.mark.parametrize(
-    "given", [list, lambda d: np.array(d, dtype=object), lambda d: pd.Series(d, index=range(9, 49))]
-)
-def test_texts_are_compared_as_a_table_of_one_column(given):
-    texts = ["a good movie", "a bad film", "fun, good fun", "boring and bad"] * 10
-    y = np.array(["p", "n", "p", "n"] * 10)
-    found = bc.compare({"text": bc.TextNB()}, given(texts), y, cv=2)
-    expected = bc.compare({"text": bc.TextNB()}, pd.DataFrame({"text": texts}), y, cv=2)
-    pd.testing.assert_frame_equal(found.table, expected.table)
-
-
 def test_a_sparse_table_is_refused(iris):
     with pytest.raises(InputError, match="needs a dense table, not a sparse one"):
         bc.compare({"counts": bc.MultinomialNB()}, sparse.csr_array(iris[0].to_numpy()), iris[1])

@@ -9,7 +9,7 @@ from helpers.effort import calls
 from helpers.logistic import LEVELS, encoded, mixed, mixed_model, model_of
 
 import bayesclf as bc
-from bayesclf.errors import ConvergenceWarning, DoesNotExist
+from bayesclf.errors import DoesNotExist
 from bayesclf.models.logistic import design
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticPrior
@@ -192,15 +192,3 @@ def test_separation_is_found_in_merged_rows() -> None:
     assert len(clf.model_.X) == 4
     with pytest.raises(DoesNotExist, match="are separable"):
         clf.predict(X, rule="mle")
-
-
-def test_an_optimizer_of_some_rows_takes_those_of_the_user() -> None:
-    X, y, _ = table(2)
-    engine = bc.engines.MAP(bc.engines.GradientAscent(batch=10, passes=2))
-    with pytest.warns(ConvergenceWarning, match="above the tolerance"):
-        watched = bc.LogisticRegression(prior_scale=2.5, inference=engine, random_state=0).fit(X, y)
-    assert len(watched.model_.X) == 300
-    assert (
-        len(bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton())).fit(X, y).model_.X)
-        < 200
-    )
