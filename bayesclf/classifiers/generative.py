@@ -647,7 +647,7 @@ def about_temper(T: Array, learned: bool) -> str:
     if not learned:
         return f"{counts}, as before any row: there are too few to leave out"
     if high < 1:
-        said = "as where columns repeat each other or families do not fit"
+        said = "as where columns repeat each other, say little about the class, or are of other families"
     else:
         said = "as where columns say more than the model" if low > 1 else "so that 1 is not ruled out"
     return f"{counts}, {said} (rule 'tempered', by rows left out)"

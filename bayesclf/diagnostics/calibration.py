@@ -11,7 +11,7 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
-from bayesclf.evaluation.judgments import Z_GAIN, Estimate
+from bayesclf.evaluation.judgments import MAY_HELP, Z_GAIN, Estimate
 from bayesclf.evaluation.score_table import (
     BASELINE,
     calibration,
@@ -60,16 +60,14 @@ def baseline(context: Context) -> Answer:
     if not small.any():
         return passed(says, evidence)
     lines = evidence.loc[small, ["score", "gain", "gain_se"]].itertuples(index=False, name=None)
-    each = " and ".join(f"{SCORES[score]} ({gain:+.3f} ± {error:.3f})" for score, gain, error in lines)
-    within = f"{says}: the difference in {each} is below {Z_GAIN:g} standard errors"
+    each = " and ".join(f"{SCORES[score]} ({Estimate(gain, error)})" for score, gain, error in lines)
+    within = f"{says}: the gain in {each} is below {Z_GAIN:g} standard errors"
     possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
     if possible.all():
         return Answer("skipped", "none", f"{within}, so these rows do not show a clear gain", "", evidence)
     return tip(
         within,
-        "gather more rows, or columns that are informative about the class; bc.learning_curve(clf, X, y) says which"
-        if small.all()
-        else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
+        MAY_HELP if small.all() else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
         evidence,
     )
 

@@ -220,7 +220,7 @@ def missing_by_class(context: Context) -> Answer:
     names = [name for name in map(str, frame) if some[name]]
     names = [name for name in names if not (logistic and columns.kind_of(frame[name]) == "number")]
     if not names:
-        but = ", except for numbers, whose indicators are in the model" if logistic else ""
+        but = ", except for numbers, whose indicators are in the model" if some.any() else ""
         raise NotApplicable(f"no cell is missing{but}")
     lines = []
     for name in names:

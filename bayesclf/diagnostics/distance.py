@@ -35,12 +35,12 @@ def far_rows(context: Context) -> Answer:
     row that exponential tails do not explain it. So is a single number far outside the range of its column, which a
     sum over many columns may hide.
     """
-    new, table = context.new_rows, context.frame
     model = context.classifier.model_
     if not model.generative:
         raise NotApplicable("the model does not say how probable a row is; ask a generative one, such as NaiveBayes")
     if any(block.family.kind == "count" for block in model.blocks):
         raise NotApplicable("the probability of a document mostly reflects its length")
+    new, table = context.new_rows, context.frame
     parts = [table.iloc[test].dropna() for _, test in context.splits]
     rows = [(fit, part) for fit, part in zip(context.fits, parts, strict=False) if len(part)]
     known = -np.concatenate([np.zeros(0), *(log_marginal(fit, fit.rows(own)) for fit, own in rows)])

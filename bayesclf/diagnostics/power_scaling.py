@@ -117,7 +117,9 @@ def sensitivities(model: Model, posterior: xr.Dataset, training: Labelled | None
 def _parts(model: Model, posterior: xr.Dataset, training: Labelled | None) -> Iterator[Part]:
     """Yield the parts of a model that are independent a posteriori; arguments as in `sensitivities`."""
     if not isinstance(model, GenerativeModel):
-        raise NotApplicable("the weights of logistic regression share a prior; see arviz.psense_summary")
+        raise NotApplicable(
+            "the weights of logistic regression share a prior, so that they have no sensitivities of their own"
+        )
     if isinstance(model.class_prior, LearntClassPrior):
         pi = {"pi": _flat(posterior["pi"])}
         prior = model.class_prior.log_prior(pi)

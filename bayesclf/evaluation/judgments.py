@@ -109,6 +109,13 @@ class Estimate:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
 
 
+MAY_HELP = (
+    "gather rows, or columns that differ between the classes, or fit a model that joins columns, such as "
+    "bc.BayesNetClassifier(); bc.learning_curve shows whether more rows help"
+)
+"""What to do where a model is not clearly better than the class shares."""
+
+
 def class_shares(y: Integers, classes: int) -> Array:
     """Return the share of each class in training rows, with one row more of each, (outcome)."""
     counts = np.bincount(y, minlength=classes) + 1.0

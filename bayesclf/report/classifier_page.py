@@ -22,6 +22,7 @@ from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
 from bayesclf.evaluation.cross_validation import class_order
+from bayesclf.evaluation.judgments import MAY_HELP
 from bayesclf.evaluation.score_table import Key, infinite_losses, standing_of_shares
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots import style
@@ -29,7 +30,6 @@ from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, methods, names, table
 from bayesclf.report.facts import (
     MOST_CLASSES,
-    confusion,
     decided,
     errors,
     facts,
@@ -38,7 +38,7 @@ from bayesclf.report.facts import (
     no_better,
 )
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
-from bayesclf.report.verdict import against_shares, in_sentence, untold, what_helps
+from bayesclf.report.verdict import SURE, against_shares, in_sentence, untold
 from bayesclf.tables.columns import SparseTable
 from bayesclf.wording import counted, first_upper, joined, listed, sentences
 
@@ -104,27 +104,26 @@ def _first(
     """Return how good the answers are, what is wrong, and what to do about it."""
     next_step = Text(f"Next: {next_command or 'clf.predict_frame(X_new)'}", "call")
     classes, held_out = classifier.classes_, diagnosis.held_out
-    checked, counts = headline(diagnosis), None
+    checked = headline(diagnosis)
     below: list[Part] = [Findings(diagnosis.issues)] if diagnosis.issues else []
     parts: list[Part] = [Text(checked, "headline"), next_step]
     if held_out is not None and answer:
-        counts = confusion(held_out, held_out.best)
         drawn = reliability(held_out, held_out.best, "held-out-reliability", "the probabilities")
         found = facts(held_out, held_out.best, classes, order)
         numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
         shares = standing_of_shares(held_out, held_out.best)
-        if np.isfinite(shares.difference) and (helps := what_helps(shares.kind, "clf")):
-            next_step = Text(f"Next: {helps}")
+        if np.isfinite(shares.difference) and shares.kind not in SURE:
+            next_step = Text(f"Next: {MAY_HELP}")
         parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn])]
-        if wrong := errors(counts, classes):
+        if wrong := errors(held_out, held_out.best, classes):
             below.insert(0, Items([wrong]))
     notes = sentences(classifier.notes_ if frame is None else untold(classifier.notes_, frame))
     worth: list[Part] = [Items(notes), Findings(diagnosis.tips)]
     if diagnosis.tips or notes:
         below.append(Section("Worth knowing", worth, "box"))
     parts += [Beside(below)] if len(below) > 1 else below
-    if held_out is not None and counts is not None and len(classes) <= MOST_CLASSES:
+    if held_out is not None and answer and len(classes) <= MOST_CLASSES:
         parts.append(Section("Decisions by class", [decided(held_out, held_out.best, classes, order)], "more"))
     return parts
 
@@ -145,9 +144,10 @@ def reliability(held_out: score_table.HeldOut, key: Key, name: str, what: str) -
 def headline(diagnosis: Diagnosis) -> str:
     """Summarize the checks in one sentence."""
     if not diagnosis.issues:
+        tips = [in_sentence(finding.title) for finding in diagnosis.tips]
         return (
             f"The checks found no issue: {len(diagnosis.passed)} passed"
-            + (f" and {len(diagnosis.tips)} gave tips" if diagnosis.tips else "")
+            + (f" and {len(diagnosis.tips)} gave tips ({joined(tips)})" if diagnosis.tips else "")
             + (f"; {len(diagnosis.skipped)} could not be answered." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)

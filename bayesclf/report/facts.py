@@ -161,17 +161,20 @@ def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     constant = classes[np.bincount(held_out.y).argmax()]
     right, baseline = (percent(1 - mean(held_out, one, "error")) for one in (key, BASELINE))
     worse = "worse than" if judged.state == "no" else f"no{'t clearly' if judged.mean > 0 else ''} better than"
+    by = f" (difference {pair(100 * judged.mean, 100 * judged.error, 1)} points)" if judged.error > 0 else ""
     labels = (
-        f"The labels are {worse} always predicting '{constant}': {right} of the rows are right, against {baseline}. "
+        f"The labels are {worse} always predicting '{constant}': {right} of the rows are right, against {baseline}"
+        f"{by}. "
     )
     unfound = [f"'{label}'" for label in classes[recall == 0]]
     found = (
-        f"No row is found of {listed(unfound, LISTED_NAMES, AND_MORE)}"
+        f"No row of {listed(unfound, LISTED_NAMES, AND_MORE)} is found"
         if unfound
         else f"The recall of '{classes[least]}' is {percent(recall[least])}"
     )
-    remedy = "If some errors are worse than others, predict with cost=… (--cost FILE)."
-    return f"{labels if judged.state != 'yes' else ''}{found}. {remedy}"
+    useful = standing_of_shares(held_out, key).kind in ("behind", "leaning")
+    remedy = " If some errors are worse than others, predict with cost=… (--cost FILE)." * useful
+    return f"{labels if judged.state != 'yes' else ''}{found}.{remedy}"
 
 
 def area_under_roc(log_proba: Array, y: Integers) -> float:
@@ -188,8 +191,9 @@ def area_under_roc(log_proba: Array, y: Integers) -> float:
     return float(np.mean([roc_auc_score(y == code, proba[:, code]) for code in codes]))
 
 
-def errors(counts: Integers, classes: NDArray[Any]) -> str:
-    """Return a sentence on the most frequent errors; empty without any."""
+def errors(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
+    """Return a sentence on the most frequent errors of the most probable classes; empty without any."""
+    counts = confusion(held_out, key)
     counts = counts - np.diag(counts.diagonal())
     places = np.argsort(-counts, axis=None, kind="stable")[:MOST_ERRORS]
     names = [str(label) for label in classes]
@@ -202,4 +206,5 @@ def errors(counts: Integers, classes: NDArray[Any]) -> str:
         return ""
     total = int(counts.sum())
     most = "" if total == sum(int(n) for n in counts.flat[places]) else "mostly "
-    return f"Errors: {most}{joined(named)}."
+    of = "Errors" if held_out.costs is None else "Errors of the most probable class, without the costs"
+    return f"{of}: {most}{joined(named)}."

@@ -21,7 +21,7 @@ from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
 from bayesclf.report import document, methods, names, table, verdict
 from bayesclf.report.classifier_page import checks, data, model_and_priors, reliability
-from bayesclf.report.facts import MOST_CLASSES, confusion, decided, errors, facts, facts_table
+from bayesclf.report.facts import MOST_CLASSES, decided, errors, facts, facts_table
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.rules import RULES
 from bayesclf.tables.columns import row_numbers
@@ -72,7 +72,7 @@ def tree(
 
 def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | None) -> list[Part]:
     """Return the answer, what comes next, how clear the answer is, and what not to trust."""
-    said = [errors(confusion(comparison, comparison.best), comparison.classes)] if judged.models else []
+    said = [errors(comparison, comparison.best, comparison.classes)] if judged.models else []
     left_out, read = verdict.read(comparison)
     wrong = [*left_out, *judged.cautions]
     cautions: list[Part] = [Items(wrong) if wrong else Text(NOTHING)]
@@ -86,8 +86,9 @@ def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | 
     if step := judged.next_step if next_command is None or not judged.useful else next_command:
         parts.append(Text(f"Next: {step}", "call" if judged.useful else ""))
     if judged.models:
+        mean = f", a mean over {comparison.repeats} repeats" * (comparison.repeats > 1)
         found = facts(comparison, comparison.best, comparison.classes, comparison.order)
-        parts.append(Beside([facts_table(found, "This model on held-out rows"), _standing(comparison, judged)]))
+        parts.append(Beside([facts_table(found, f"This model on held-out rows{mean}"), _standing(comparison, judged)]))
     return [*parts, Beside(below), Text(verdict.defined(comparison), "quiet")]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bayesclf.decisions import REJECTED
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Kind, class_shares
+from bayesclf.evaluation.judgments import CONFIDENCE, MAY_HELP, MOST_NATS, Kind, class_shares
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import (
     BASELINE,
@@ -147,26 +147,16 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     Where no model is clearly useful, return what may help.
     """
     model, rule = best
+    if baseline not in SURE:
+        boosting = (BOOSTING, NO_RULE)
+        told = comparison.rules_of(BOOSTING) and standings(comparison, [boosting, best], against=boosting)[1].kind
+        return BOOSTING_HELPS if told == "behind" else MAY_HELP
     fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
-    if helps := what_helps(baseline, fit):
-        return helps
     if model not in comparison.fits:
         return f"{fit}.predict_proba(X_new)"
     cost = "" if comparison.costs is None else ", cost=cost"
     own = rule == resolve(comparison.fits[model].requested_rule(None))[0].name
     return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r}{cost})"
-
-
-def what_helps(shares: Kind, fit: str) -> str:
-    """Return what may help where the class shares are not behind a model, which is called so; empty where they are."""
-    if shares in ("behind", "leaning"):
-        return ""
-    if shares == "tied":
-        return "add columns that differ between the classes; more rows of these columns will not help"
-    return (
-        f"add rows, or columns that differ between the classes; bc.learning_curve({fit}, X, y).plot() shows whether "
-        "more rows help"
-    )
 
 
 def read(comparison: Comparison) -> tuple[list[str], list[str]]:
@@ -188,6 +178,12 @@ GRADES = {
     "tied": "not better, by enough to matter, than",
 }
 """How answers compare with the class shares, by where these stand behind them."""
+
+BOOSTING_HELPS = (
+    "these columns tell more than the models use, as gradient boosting shows; fit a model that joins columns, such as "
+    "bc.BayesNetClassifier()"
+)
+"""What to do where no model but boosting is clearly better than the class shares."""
 
 UNDECIDED = "not clearly better than"
 """How they compare where the rows do not tell."""
@@ -258,7 +254,11 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
         yield f"The rule of {model} does not matter here: {joined([rule, *tied])} are tied."
         return
     parts = []
-    for kind, words in (("behind", "clearly behind"), ("leaning", "probably behind"), ("open", "perhaps as good")):
+    for kind, words in (
+        ("behind", "clearly behind"),
+        ("leaning", "probably behind"),
+        ("open", "perhaps as good or better"),
+    ):
         own = [
             f"{one.rule} (log loss differs by {pair(one.difference, one.error)})" for one in found if one.kind == kind
         ]
@@ -276,11 +276,15 @@ def _accuracy(comparison: Comparison) -> tuple[str, ...]:
     found = standings(comparison, keys, "error")
     own = next(standing for standing in found if standing.key == best)
     leader = found[0]
-    if own.kind not in ("behind", "leaning") or np.isinf(mean(comparison, best, "log_loss")):
+    constant = mean(comparison, BASELINE, "error")
+    if own.kind not in SURE or leader.loss >= constant or np.isinf(mean(comparison, best, "log_loss")):
         return ()
     name = entry_name(comparison, *leader.key)
     size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
-    return (f"{first_upper(name)} has the best accuracy, {SURE[own.kind]} above the recommended model's (by {size}).",)
+    return (
+        f"{first_upper(name)} has the best accuracy of these models, {SURE[own.kind]} above the recommended model's "
+        f"(by {size}).",
+    )
 
 
 def _every_row(comparison: Comparison) -> str:
