@@ -47,7 +47,7 @@ def tree(
     for done, (name, fit) in enumerate(comparison.fits.items(), 1):
         diagnoses[name] = diagnose(fit, comparison.X, labels, checks=CHECKED)
         tell(f"checks of {name}", done, len(comparison.fits))
-    judged = verdict.verdict(comparison, scores, diagnoses)
+    judged = verdict.verdict(comparison, diagnoses)
     order = [one.model for one in judged.models if one.model in comparison.models]
     order += [model for model in comparison.models if model not in order]
     priors = {name: priors_of(fit) for name, fit in comparison.fits.items()}

@@ -12,7 +12,7 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.evaluation.score_table import mean, row_losses
-from bayesclf.report.classifier_page import average_effects, headline, reliability, tree
+from bayesclf.report.classifier_page import headline, reliability, tree
 from bayesclf.report.tree import html
 from bayesclf.wording import pair, percent
 
@@ -201,15 +201,6 @@ def test_a_browser_shows_it_without_complaint(pages, name, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(pages[name], encoding="utf-8")
     require_pleasant(path, tmp_path)
-
-
-def test_effects_of_two_classes_are_on_the_second(rng):
-    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
-    clf = bc.GaussianNB(random_state=1).fit(X, np.where(X["a"] > 0, "yes", "no"))
-    shown = average_effects(clf, X, ["a", "b"], (0, 1))
-    assert shown["column"].tolist() == ["a", "b"]
-    assert shown["outcome"].tolist() == ["yes", "yes"]
-    assert shown["effect"].iloc[0] > 0.5
 
 
 def test_the_page_and_a_comparison_repeat_the_same_folds_as_often():
