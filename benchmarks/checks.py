@@ -231,8 +231,8 @@ class Cell:
             else:
                 clf, X, y, new = well_specified(self.kind, self.rows, seed)
             found = clf.diagnose(X, y, new=new, checks=checks, progress=False).findings
-        answered = {finding.code: finding.section for finding in found}
-        answers = {code: section in ("issue", "tip") for code, section in answered.items() if section in ANSWERS}
+        answered = (finding for finding in found if finding.section in ANSWERS or len(finding.evidence))
+        answers = {finding.code: finding.section in ("issue", "tip") for finding in answered}
         if answers.get("M01") and not self.check and separable(X, y):
             del answers["M01"]  # a true report of the table, however it came about
         return answers

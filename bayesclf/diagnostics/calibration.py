@@ -64,7 +64,7 @@ def baseline(context: Context) -> Answer:
     within = f"{says}: the difference in {each} is below {Z_GAIN:g} standard errors"
     possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
     if possible.all():
-        return Answer("skipped", "none", f"{within}, so these rows do not show a gain", "", evidence)
+        return Answer("skipped", "none", f"{within}, so these rows do not show a clear gain", "", evidence)
     return tip(
         within,
         "gather more rows, or columns that are informative about the class; bc.learning_curve(clf, X, y) says which"

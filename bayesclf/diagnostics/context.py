@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from bayesclf.diagnostics.held_out import (
     recorded_statistics,
     splits,
 )
-from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.engines import Exact, inference
 from bayesclf.engines.convergence import PYMC
 from bayesclf.errors import DoesNotExist, InputError, Refused
@@ -147,14 +146,19 @@ class Context:
         return self.classifier.seed_
 
     @cached_property
-    def sensitivities(self) -> pd.DataFrame:
-        """How each parameter moves with the power of the prior and of the likelihood."""
-        return sensitivities(self.classifier.model_, self.posterior, self.labelled)
+    def _held_out(self) -> tuple[HeldOut, list[BayesClassifier]]:
+        """The classifier's answers to held-out rows, and the fits that gave them."""
+        return held_out(self.classifier, self.training, self.repeats)
 
-    @cached_property
+    @property
     def held_out(self) -> HeldOut:
         """The classifier's answers to held-out rows."""
-        return held_out(self.classifier, self.training, self.repeats)
+        return self._held_out[0]
+
+    @property
+    def fits(self) -> list[BayesClassifier]:
+        """The classifier fitted to the training rows of each split."""
+        return self._held_out[1]
 
     @property
     def too_good(self) -> list[TooGood]:
@@ -164,13 +168,8 @@ class Context:
 
     @property
     def held_out_if_made(self) -> HeldOut | None:
-        """The answers to held-out rows, if a check needed them; without the fits that gave them."""
-        made: HeldOut | None = vars(self).get("held_out")
-        if made is None:
-            return None
-        kept = replace(made, fits=())
-        vars(kept)["calibrations"] = made.calibrations
-        return kept
+        """The answers to held-out rows, if a check needed them."""
+        return self.held_out if "_held_out" in vars(self) else None
 
     @cached_property
     def repeats(self) -> list[list[Split]]:

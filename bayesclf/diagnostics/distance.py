@@ -42,7 +42,7 @@ def far_rows(context: Context) -> Answer:
     if any(block.family.kind == "count" for block in model.blocks):
         raise NotApplicable("the probability of a document mostly reflects its length")
     parts = [table.iloc[test].dropna() for _, test in context.splits]
-    rows = [(fit, part) for fit, part in zip(context.held_out.fits, parts, strict=True) if len(part)]
+    rows = [(fit, part) for fit, part in zip(context.fits, parts, strict=False) if len(part)]
     known = -np.concatenate([np.zeros(0), *(log_marginal(fit, fit.rows(own)) for fit, own in rows)])
     if len(known) < thresholds.MIN_COMPARED_ROWS:
         raise Skipped(f"only {len(known)} training rows have no missing cell, too few to compare new rows with")

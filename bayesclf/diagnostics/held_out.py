@@ -100,8 +100,6 @@ class HeldOut(score_table.HeldOut):
         Of simulated labels.
     setting
         The numbers of training and held-out rows, in words.
-    fits
-        The classifier fitted to the training rows of each split of the first repeat.
     repeats
         How often the folds were repeated.
     """
@@ -112,7 +110,6 @@ class HeldOut(score_table.HeldOut):
     splits: tuple[Split, ...]
     seed: int
     setting: str
-    fits: tuple[BayesClassifier, ...] = ()
     repeats: int = 1
     costs: None = None
 
@@ -158,8 +155,10 @@ def splits(training: Labelled) -> list[list[Split]]:
     return [made[first : first + cv] for first in range(0, len(made), cv)]
 
 
-def held_out(classifier: BayesClassifier, training: Labelled, repeats: list[list[Split]]) -> HeldOut:
-    """For each split, fit a classifier on one part of the rows and score its answers to the others.
+def held_out(
+    classifier: BayesClassifier, training: Labelled, repeats: list[list[Split]]
+) -> tuple[HeldOut, list[BayesClassifier]]:
+    """For each split, fit a classifier on one part of the rows and score its answers to the others; return both.
 
     As in a comparison, the folds are repeated where other ones could change how clear the gain over the class shares
     is.
@@ -176,10 +175,10 @@ def held_out(classifier: BayesClassifier, training: Labelled, repeats: list[list
         runs = cross_validation.runs(made)
         answers = {("", name): cross_validation.pooled([one[name] for one in scored], made, runs) for name in names}
         setting = _setting(repeats[:times], len(training)) + _labeled_only(classifier) + _own_prior(classifier)
-        found = HeldOut(own, answers, training.y, made, SEED, setting, tuple(fits[: len(repeats[0])]), times)
+        found = HeldOut(own, answers, training.y, made, SEED, setting, times)
         if times == 1 and found.settled:
             break
-    return found
+    return found, fits
 
 
 def _fitted(classifier: BayesClassifier, training: Labelled, seed: int) -> BayesClassifier:

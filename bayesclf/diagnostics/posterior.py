@@ -9,6 +9,7 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable, Skipped
+from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.engines import NUTS, Laplace, convergence
 from bayesclf.wording import counted, named, part_of
 
@@ -90,7 +91,8 @@ def prior_sensitivity(context: Context) -> Answer:
     """
     context.require_all_labeled()
     context.require_own_posterior()
-    table, limit = context.sensitivities, thresholds.MAX_SENSITIVITY
+    limit = thresholds.MAX_SENSITIVITY
+    table = sensitivities(context.classifier.model_, context.posterior, context.labelled)
     if not len(table):
         raise Skipped("no parameter varies, or the draws are too large to keep in memory")
     table = table.sort_values("prior", ascending=False, ignore_index=True)

@@ -89,7 +89,7 @@ class _Recorder:
     def look(self, theta: Array) -> Array:
         """Record a point; return the gradient there."""
         value, slope = self._objective.gradient(theta)
-        self.values.append(value)
+        self.values.append(float(value))
         self.norms.append(float(np.linalg.norm(slope)))
         return slope
 
@@ -217,7 +217,7 @@ class ConjugateGradient:
         def negative(raveled: Array) -> tuple[float, Array]:
             """Return the negative log density and its gradient, raveled."""
             value, slope = objective.gradient(raveled.reshape(start.shape))
-            return -value, -slope.ravel()
+            return float(-value), -slope.ravel()
 
         def record(raveled: Array) -> None:
             """Record a step."""
@@ -248,10 +248,10 @@ class Newton:
             recorder.look(theta)
             return False
 
-        optimum = newton(objective, start, give_up=record)
-        recorder.look(optimum.theta)
-        trouble = "" if optimum.found else "Newton's method did not converge"
-        return recorder.trace(optimum.theta, self.tolerance, trouble)
+        optima = newton(objective, start[None], give_up=record)
+        (theta,), (found,) = optima.theta, optima.found
+        recorder.look(theta)
+        return recorder.trace(theta, self.tolerance, "" if found else "Newton's method did not converge")
 
 
 def in_own_units(objective: Likelihood | LogPosterior, centre: Array, scale: Array) -> Likelihood | LogPosterior:

@@ -195,6 +195,8 @@ def folds_of(
 ) -> Folds:
     """Return stratified folds, in which rows of one group stay together, or the splits that were given."""
     require(Whole(1), repeats=repeats)
+    if codes.max(initial=0) < 1:
+        raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         if groups is not None and len(np.unique(groups)) == cv:  # there are no other folds
             repeats = 1
@@ -204,8 +206,6 @@ def folds_of(
         raise InputError("groups go with a number of folds; give cv=5, or splits that keep the groups together")
     if repeats != 1:
         raise InputError(f"repeats={repeats} goes with a number of folds; a splitter itself says how often it repeats")
-    if codes.max(initial=0) < 1:
-        raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
     splits = given_splits(cv, frame, labels)
     times = repeats_of(splits)
     words = " ".join(str(cv).split()) if hasattr(cv, "split") else "given row by row"
@@ -226,8 +226,6 @@ def split(
     counts = np.bincount(y)
     if cv < 2 or cv > len(y) or repeats < 1:
         raise InputError(f"cv must lie between 2 and the number of rows, {len(y)}, and repeats be at least 1")
-    if len(counts) < 2:
-        raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
     if counts.max() < cv:
         raise InputError(f"cv={cv} needs a class with at least {cv} rows, but the largest has {counts.max()}")
     units, rng = np.arange(len(y)) if groups is None else groups, check_random_state(seed)
@@ -256,7 +254,7 @@ def given_splits(cv: Any, X: Any, y: Any) -> tuple[Split, ...]:
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise InputError(f"cv must be a number of folds, a splitter or pairs of training and test rows, not {cv!r}")
     try:
-        pairs = list(cv.split(X, y) if hasattr(cv, "split") else cv)
+        pairs = cv.split(X, y) if hasattr(cv, "split") else cv
         splits = tuple((_row_numbers(train, len(y)), _row_numbers(test, len(y))) for train, test in pairs)
     except (ValueError, TypeError, IndexError) as reason:
         raise InputError(

@@ -613,7 +613,7 @@ class CutSets:
         """Return the largest sum of scores of the cells before each cut, (a, m + 1)."""
         best = np.zeros(self.score.shape[:2])
         for j in range(1, self.cells + 1):
-            best[:, j] = (best[:, :j] + self.score[:, :j, j]).max(axis=1)
+            best[:, j] = np.maximum.reduce(best[:, :j] + self.score[:, :j, j], axis=1)
         return best
 
     @cached_property
@@ -722,8 +722,10 @@ class Segments:
 
         Each bin is summed by itself: a difference of sums from the left would lose the small ones.
         """
-        none = np.tril(np.ones((self.prior.shape[1] + 1,) * 2, dtype=bool))
-        return tuple(np.where(none, 1.0, run_sums(values)) for values in (self.prior, self.counts, self.widths))  # type: ignore[return-value]
+        parts = self.prior, self.counts, self.widths
+        sums = run_sums(np.concatenate(parts))
+        sums[:, np.tril(np.ones(sums.shape[1:], dtype=bool))] = 1.0
+        return tuple(np.split(sums, np.cumsum([len(own) for own in parts[:-1]])))  # type: ignore[return-value]
 
     @cached_property
     def cuts(self) -> CutSets:

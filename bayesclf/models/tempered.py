@@ -49,8 +49,8 @@ START = np.linspace(-7.0, 2.0, 19)
 STEPS, CONVERGED = 200, 1e-10
 """Most steps of the search, and the expected gain of a step at which it ends."""
 
-BLOCK_NUMBERS = 2**20
-"""Numbers (draw × row × outcome) that are in memory at once."""
+BLOCK_NUMBERS = 2**18
+"""Numbers (draw × row × outcome) that are in memory at once: of more, the system takes longer to provide the memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -122,19 +122,6 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
         clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=Within())
 
 
-def test_the_fitted_model_is_saved_without_rows(table, tmp_path):
-    rows = table.drop(columns="weight")
-    for prior_scale in (2.5, "learned"):
-        clf = bc.LogisticRegression(prior_scale=prior_scale, random_state=1).fit_stream(batches(rows), "y")
-        clf.save(tmp_path / "m.nc")
-        loaded = bc.load(tmp_path / "m.nc")
-        for rule in ("map", "bayes-optimal"):
-            expected = clf.predict_proba(rows[FEATURES], rule)
-            np.testing.assert_array_equal(loaded.predict_proba(rows[FEATURES], rule), expected)
-        new = rows[FEATURES].assign(ward="new")
-        np.testing.assert_array_equal(loaded.predict_proba(new), clf.predict_proba(new))
-
-
 def test_what_needs_the_rows_is_refused(table):
     X, rows = table[FEATURES], table.drop(columns="weight")
     clf = bc.LogisticRegression(random_state=1).fit_stream(batches(rows), "y")

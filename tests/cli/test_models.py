@@ -214,19 +214,6 @@ def test_rows_without_a_label_are_refused_or_dropped(partly, refused):
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
 
 
-@pytest.mark.parametrize("model", ["nb", "lr"])
-def test_rows_without_a_label_are_dropped_from_batches_too(model, partly):
-    path, frame = partly
-    fit = ["--target", "y", "--model", model, "--inference", "map", "--output"]
-    command("fit", path, *fit, "whole.nc")
-    said = command("fit", "part*.csv", *fit, "stream.nc").out
-    assert "40 rows with a label in 2 classes were read in batches" in said
-    whole, streamed = bc.load("whole.nc"), bc.load("stream.nc")
-    assert streamed.classes_.tolist() == whole.classes_.tolist() == [0, 1]
-    X = frame[["x", "word"]]
-    np.testing.assert_allclose(streamed.predict_proba(X, "map"), whole.predict_proba(X, "map"), atol=1e-8)
-
-
 def test_rows_without_a_label_that_cannot_be_used(partly, refused):
     path, frame = partly
     fit = ["--target", "y", "--model", "nb", "--output", "m.nc", "--unlabeled"]

@@ -6,9 +6,7 @@ from helpers.cases import DISCRETE, HISTOGRAMS, ORDINALS, PRIORS
 from helpers.families import MAIN_SUITE
 from helpers.suites import mostly_slow
 
-from bayesclf.families import KnownClassPrior, LearntClassPrior
-from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.tables.columns import Rows
+from bayesclf.families import KnownClassPrior
 
 CELLWISE = [
     case
@@ -48,29 +46,6 @@ def test_the_part_of_a_family_of_some_features_is_the_family_of_these_alone(case
     np.testing.assert_allclose(part.log_evidence(statistics).sum(), whole.sum(), rtol=1e-12)
     found = case.posterior.select(keep).log_predictive(X[:, keep])
     np.testing.assert_allclose(found, case.posterior.log_predictive(others), rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "class_prior", [LearntClassPrior(np.array([1.0, 2.0, 0.5])), KnownClassPrior(np.array([0.2, 0.5, 0.3]))]
-)
-def test_evidence_of_a_model_is_the_product_of_joint_predictions(class_prior):
-    cases = [PRIORS[0], PRIORS[2], next(case for case in PRIORS if case.name == "gaussian shared prior given")]
-    data = [case.data(seed) for seed, case in enumerate(cases)]
-    y = data[0][1]
-
-    def model(rows):
-        blocks = tuple(
-            Block(case.prior, case.statistics(X[rows], y[rows]), f"_{number}")
-            for number, (case, (X, _)) in enumerate(zip(cases, data, strict=True))
-        )
-        counts = np.bincount(y[rows], minlength=3).astype(float)
-        return GenerativeModel(cases[0].axes.labels, class_prior, counts, blocks)
-
-    expected = 0.0
-    for i in range(len(y)):
-        row = Rows(tuple(X[i : i + 1] for X, _ in data), 1)
-        expected += model(slice(0, i)).log_predictive(row)[0, y[i]]
-    np.testing.assert_allclose(model(slice(None)).log_evidence(), expected, rtol=1e-10)
 
 
 def test_evidence_of_labels_that_cannot_occur_is_zero():

@@ -51,7 +51,7 @@ def test_over_confidence_is_confidence_less_accuracy_of_cross_validation():
     assert answers.tested[0].tolist() == list(range(200))
     assert answers.setting == "5-fold cross-validation of 200 rows"
     proba = np.empty((200, 2))
-    for fit, (train, test) in zip(answers.fits, answers.splits, strict=True):
+    for fit, (train, test) in zip(context.fits, answers.splits, strict=True):
         again = bc.GaussianNB().fit(X.iloc[train], y[train])
         proba[test] = again.predict_proba(X.iloc[test], rule="map")
         assert len(fit.classes_) == 2

@@ -56,7 +56,7 @@ def test_sparse_tables_can_be_diagnosed():
     for clf in (bc.MultinomialNB(random_state=1), bc.BernoulliNB(random_state=1)):
         found = clf.fit(X, y).diagnose(X, y, new=X[:5])
         assert "sparse" in found["M07"].reason
-        assert found["Y01"].section in ("passed", "tip", "issue")
+        assert len(found["Y01"].evidence)
         assert found["Y06"].section == "not applicable"
 
 

@@ -63,32 +63,6 @@ def weighted(part, name, log_density, power, function=lambda draws: draws):
     return mean, np.sqrt(weight**2 @ (draws - mean) ** 2)
 
 
-@pytest.mark.parametrize("power", [0.8, 1.25])
-def test_weights_agree_with_the_power_scaled_normal_inverse_gamma(power):
-    m, kappa, a, b = 2.0, 5.0, 4.0, 8.0
-    X, y = normal_rows(30, 1)
-    family = bc.families.Gaussian(m=m, kappa=kappa, a=a, b=b)
-    clf = bc.NaiveBayes({"x0": family}, inference=bc.engines.Exact(draws=5_000), random_state=1).fit(X, y)
-    part = next(part for part in _parts(*inputs(clf)) if "mu[no, x0]" in part.names)
-    x = X["x0"][y == "no"].to_numpy()
-
-    def posterior_means(kappa, a, b, weight):
-        """Return E[μ] and E[σ²] by the conjugate update with rows of this weight."""
-        n, scatter = weight * len(x), weight * ((x - x.mean()) ** 2).sum()
-        b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * (x.mean() - m) ** 2)
-        return (kappa * m + n * x.mean()) / (kappa + n), b_n / (a + n / 2 - 1)
-
-    # [σ^(−2a − 1) exp(−(b + κ(μ − m)²/2)/σ²)]^α per dμ d log σ² is of the same family with these.
-    scaled = power * kappa, power * a + (power - 1) / 2, power * b
-    for log_density, expected in (
-        (part.log_prior, posterior_means(*scaled, 1.0)),
-        (part.log_likelihood, posterior_means(kappa, a, b, power)),
-    ):
-        for name, value in zip(("mu[no, x0]", "sigma2[no, x0]"), expected, strict=True):
-            mean, error = weighted(part, name, log_density, power)
-            assert abs(mean - value) < 5 * error
-
-
 def test_of_many_parameters_the_number_checked_is_told_apart(monkeypatch):
     monkeypatch.setattr(thresholds, "MAX_SCALARS", 4)
     clf, _ = gaussian(*normal_rows(50))

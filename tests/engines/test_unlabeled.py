@@ -202,16 +202,6 @@ def test_draws_follow_the_mixture_over_all_labels(case):
         assert (np.abs(draws.mean(axis=(0, 1)) - expected) < 5 * error + 1e-12).all(), name
 
 
-@every_case
-def test_the_predictive_is_that_of_the_mixture(case):
-    _, X, _ = CASES[case]
-    clf, models, weight = by_draws_and_enumeration(case)
-    rows = clf.rows(X)
-    joint = sum(w * np.exp(model.log_predictive(rows)) for w, model in zip(weight, models, strict=True))
-    expected = joint / joint.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, atol=0.03)
-
-
 @pytest.mark.slow
 def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
     weight = np.array([1.0, 1.0, 1.0, 1.0, 20.0])
@@ -291,15 +281,6 @@ def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_r
     assert not any("one value" in note for note in given.notes_)
     nowhere = bc.GaussianNB(inference="map").fit(X.assign(z=0.5), OF_NUMBERS, **USE)
     assert nowhere.notes_[0] == "column 'z' has one value only, or none, and contributes nothing"
-
-
-@pytest.mark.parametrize("make", [bc.NaiveBayes, bc.GaussianDiscriminantAnalysis])
-def test_models_use_a_column_that_varies_without_a_label_only(make):
-    X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), 0.5))
-    options = {"families": "auto"} if make is bc.NaiveBayes else {}
-    clf = make(inference="map", **options).fit(X, OF_NUMBERS, **USE)
-    assert {name for block in clf.model_.blocks for name in block.statistics.axes.features} == {"x", "z"}
-    assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
 
 
 # Labels

@@ -31,7 +31,7 @@ def generative(complete):
 @pytest.fixture(scope="module")
 def logistic(complete):
     X, y = complete
-    return bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=250), random_state=1).fit(X, y)
+    return bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=250), random_state=2).fit(X, y)
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def laplace():
     rng = np.random.default_rng(1)
     X, y = pd.DataFrame(rng.normal(size=(60, 2)), columns=["u", "v"]), np.repeat(["a", "b", "c"], 20)
     X["u"] += 0.7 * (y == "c")
-    return bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=500), random_state=2).fit(X, y), X, y
+    return bc.LogisticRegression(prior_scale=2.5, inference=Laplace(draws=500), random_state=3).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")

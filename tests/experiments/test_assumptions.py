@@ -42,20 +42,6 @@ def test_cells_and_the_grid_agree_on_the_least_scores(name):
     np.testing.assert_allclose(cells.scores(answer), population.least(), atol=1e-4)
 
 
-def test_scores_of_a_line_over_cells_are_those_of_fresh_rows(rng):
-    population = POPULATIONS["neither holds"]
-    weight = np.array([0.9, -0.4])
-
-    def answers(x):
-        return special.log_expit(np.outer(x @ weight + 0.2, (-1.0, 1.0)))
-
-    X, y = population.draw(400_000, rng)
-    wrong, loss = answers(X).argmax(axis=1) != y, -answers(X)[np.arange(len(y)), y]
-    found = population.cells().scores(answers(population.cells().x))
-    for value, seen in zip(found, (wrong, loss), strict=True):
-        assert abs(value - seen.mean()) < 4 * seen.std() / np.sqrt(len(seen)) + 1e-4
-
-
 @pytest.mark.slow
 def test_where_both_assumptions_hold_all_limits_are_the_best_classifier(limits):
     for own in CLASSIFIERS:

@@ -9,7 +9,7 @@ import pytest
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, ng_jordan
-from bayesclf.experiments.ng_jordan import ahead, averaging, paired, tempering
+from bayesclf.experiments.ng_jordan import averaging, tempering
 from bayesclf.experiments.runner import last_crossing
 from bayesclf.models.logistic.model import LogisticPrior
 
@@ -204,30 +204,6 @@ def test_curves_cross_where_they_do():
     assert last_crossing(sizes, np.array([1.0, -1.0, -1.0, 3.0])) == pytest.approx(64 * 4 ** (1 / 4))
     assert last_crossing(sizes, np.array([1.0, 1.0, 1.0, 1.0])) == 4
     assert last_crossing(sizes, np.array([1.0, 1.0, 1.0, -1.0])) == math.inf
-
-
-def leads(nb, lr, noise, rng, blocks=20):
-    """Return where naive Bayes is ahead, of error curves with noise over the blocks."""
-    sizes = np.array([4, 9, 20, 45, 100, 225])[: len(nb)]
-    wide = np.array([nb, lr]) + rng.normal(0, noise, (blocks, 2, len(sizes)))
-    block, model, m = np.indices(wide.shape).reshape(3, -1)
-    about = {"problem": "made", "block": block, "m": sizes[m], "model": np.array(["nb", "lr"])[model], "rule": "map"}
-    return ahead(paired(pd.DataFrame({**about, "answered": 10, "error": 10 * wide.ravel()})).set_index("m"))
-
-
-@pytest.mark.parametrize(
-    ("nb", "lr", "few", "many"),
-    [
-        ((0.3, 0.2, 0.2), (0.4, 0.25, 0.1), True, False),
-        ((0.4, 0.3, 0.2), (0.3, 0.2, 0.1), False, False),
-        ((0.3, 0.2, 0.1), (0.4, 0.3, 0.2), True, True),
-        ((0.3, 0.3, 0.1), (0.3, 0.3, 0.2), False, True),
-        ((0.3, 0.2, 0.2), (0.2, 0.25, 0.1), True, False),
-        ((0.3, 0.3, 0.2), (0.2, 0.2, 0.25), False, True),
-    ],
-)
-def test_where_naive_bayes_is_ahead(nb, lr, few, many, rng):
-    assert leads(nb, lr, 0.002, rng) == (few, many)
 
 
 @pytest.mark.usefixtures("others")

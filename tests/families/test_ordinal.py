@@ -9,7 +9,6 @@ import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal
 from bayesclf.families.cells_in_a_row import MOST_LEVELS
-from bayesclf.rules import RULES
 
 SIZES = pd.CategoricalDtype(["S", "M", "L", "XL"], ordered=True)
 
@@ -67,23 +66,6 @@ def table():
 
 def nb(**options):
     return bc.NaiveBayes({"size": Ordinal()}, **{"random_state": 1, **options})
-
-
-def test_the_order_of_a_categorical_survives_other_codes_and_a_file(table, tmp_path):
-    X, y = table
-    clf = nb().fit(X, y)
-    assert clf.columns_[0].levels == ("S", "M", "L", "XL")
-    words = X.assign(size=X["size"].astype(str))
-    codes = X.assign(size=pd.Categorical(X["size"].astype(str), categories=["XL", "S", "L", "M", "huge"]))
-    clf.save(tmp_path / "model.nc")
-    loaded = bc.load(tmp_path / "model.nc")
-    assert loaded.columns_ == clf.columns_
-    for rule in RULES:
-        expected = clf.predict_log_proba(X, rule=rule)
-        for own, rows in ((clf, words), (clf, codes), (loaded, X)):
-            np.testing.assert_array_equal(own.predict_log_proba(rows, rule=rule), expected)
-    more = [own.partial_fit(X[:9], y[:9]).predict_proba(X, rule="predictive") for own in (clf, loaded)]
-    np.testing.assert_array_equal(*more)
 
 
 def test_the_order_can_be_given(table):
@@ -158,22 +140,6 @@ def test_parts_in_another_order_are_refused(table):
     other = X.astype({"size": pd.CategoricalDtype(["XL", "L", "M", "S"], ordered=True)})
     with pytest.raises(InputError, match=r"column 'size' has the levels .* in some rows and .* in others"):
         clf.partial_fit(other, y)
-
-
-def test_a_posterior_as_prior_knows_the_order(table):
-    """Its rows and those of the prior are one after another: log p(all) = log p(first) + log p(second | first)."""
-    X, y = table
-    words = X[["size"]].astype(str)
-    first = nb().fit(X[:30][["size"]], y[:30])
-    second = first.as_prior().fit(words[30:], y[30:])
-    block = first.model_.blocks[0]
-    codes = X["size"].cat.codes.to_numpy(dtype=np.intp)[:, None]
-    labels = (y == "yes").astype(np.intp)
-    every, later = (
-        block.family.statistics(codes[own], labels[own], block.family.axes) for own in (slice(None), slice(30, None))
-    )
-    chained = block.family.log_evidence(block.statistics) + second.model_.blocks[0].family.log_evidence(later)
-    assert_allclose(chained, block.family.log_evidence(every), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["ordered", "words"])

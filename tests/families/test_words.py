@@ -14,20 +14,6 @@ X = np.array([[0.0, 1.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 2.0]])
 Y = np.array([0, 0, 0, 1, 1])
 
 
-@pytest.mark.parametrize("table", [X, sparse.csr_array(X)], ids=["dense", "sparse"])
-def test_leaving_a_row_out_of_a_flat_prior_is_the_ratio_of_evidences(table):
-    """No row of "no" has u, and all of "yes" have v: a concentration of 1 has no row to leave out."""
-    prior = Bernoulli(1.0, 1.0).resolve_prior(Bernoulli().statistics(X, Y, AXES))
-
-    def log_evidence(rows):
-        return prior.log_evidence(prior.statistics(X[rows], Y[rows], AXES)).sum()
-
-    every = np.arange(len(Y))
-    expected = [log_evidence(every) - log_evidence(every != i) for i in every]
-    found = prior.posterior(prior.statistics(X, Y, AXES)).log_predictive_without(table, Y)
-    np.testing.assert_allclose(found[every, Y], expected, rtol=1e-12)
-
-
 @pytest.mark.parametrize("threshold", [0.0, 1.0])
 def test_contributions_of_a_sparse_table_are_those_of_the_dense_one(threshold):
     """Some cells are at the threshold, which is absence; no row of "yes" lacks v, whose probability is 1 there."""

@@ -4,7 +4,6 @@ import re
 
 import arviz as az
 import numpy as np
-import pandas as pd
 import pytest
 from helpers.cases import CASES, EVERY, MIXED
 from helpers.families import MAIN_SUITE, ids
@@ -54,19 +53,6 @@ def test_a_coefficient_per_sd_is_that_of_a_fit_to_standardized_columns(mixed_tab
     )
     np.testing.assert_allclose(table["coefficient_per_sd"], standardized["coefficient"], rtol=1e-6)
     np.testing.assert_allclose(table["odds_ratio"], np.exp(table["coefficient"]))
-
-
-def test_an_odds_ratio_is_what_one_unit_more_multiplies_the_odds_by(mixed_table):
-    X, y = mixed_table
-    clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X[COLUMNS], y)
-    row = pd.DataFrame({"age": [40.0, 41.0], "dose": 1.0, "ward": "north"})
-    ill, _, well = clf.predict_proba(row).T
-    assert (ill / well)[1] / (ill / well)[0] == pytest.approx(clf.summary()["odds_ratio"]["ill", "age"])
-    wards = pd.DataFrame({"age": 40.0, "dose": 1.0, "ward": ["east", "north", "west"]})
-    ill, _, well = clf.predict_proba(wards).T
-    levels = clf.summary()["odds_ratio"]["ill"][["ward=east", "ward=north", "ward=west"]].to_numpy()
-    np.testing.assert_allclose(levels[1:] / levels[0], (ill / well)[1:] / (ill / well)[0])
-    assert np.prod(levels) == pytest.approx(1)
 
 
 def test_a_point_fit_has_no_intervals(mixed_table):

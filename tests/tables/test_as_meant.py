@@ -537,22 +537,6 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
         assert eval(said.partition("; ")[2].removesuffix(" reads them"), {"X": powers})[7] == size
 
 
-def test_a_stream_of_a_table_in_memory_has_the_remarks_of_a_fit():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(
-        {"id": range(60), "word": [f"{x:.3f}" for x in rng.normal(size=60)], "y": [1.0, np.nan, 2.0] * 20}
-    )
-    whole = bc.NaiveBayes(inference="map").fit(table[["id", "word"]], table["y"], unlabeled="drop")
-    streamed = bc.NaiveBayes(inference="map").fit_stream(table, "y", unlabeled="drop")
-    assert streamed.classes_.tolist() == whole.classes_.tolist() == [1.0, 2.0]
-    assert streamed.classes_.dtype == whole.classes_.dtype == float
-    said = [note.replace("X.astype({'word': float})", "kinds={'word': 'number'}") for note in whole.notes_[:2]]
-    assert streamed.notes_[:2] == [note.replace("X.drop(columns=['id'])", "drop=['id']") for note in said]
-    assert said[1] == "column 'word' holds numbers as words; kinds={'word': 'number'} reads them"
-    declared = bc.NaiveBayes(inference="map").fit_stream(table, "y", unlabeled="drop", kinds={"word": "number"})
-    assert [column.kind for column in declared.columns_] == ["number", "number"]
-
-
 def test_a_level_that_only_case_or_blanks_set_apart_is_warned_of():
     X = pd.DataFrame({"smoker": ["yes", "no"] * 10})
     for clf in (bc.NaiveBayes(inference="map"), bc.LogisticRegression(inference="map")):

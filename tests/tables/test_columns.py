@@ -63,22 +63,6 @@ def test_cells_that_no_model_takes(cells, match):
 
 
 @pytest.mark.parametrize(
-    "cells",
-    [
-        ["a", None, np.nan, pd.NA, pd.NaT] * (N // 5),
-        [True, np.True_, np.float32(0.5), np.int8(1), 2] * (N // 5),
-        [np.str_("a"), "b"] * (N // 2),
-        pd.Categorical([1.5, 2.5] * (N // 2)),
-        pd.arrays.SparseArray([0, 1] * (N // 2)),
-        pd.array([1, None] * (N // 2), dtype="Int8"),
-        pd.array([True, None] * (N // 2), dtype="boolean"),
-    ],
-)
-def test_numbers_words_and_missing_cells_are_plain(cells):
-    cells_of(columns.to_frame(NUMBERS.assign(c=cells)))
-
-
-@pytest.mark.parametrize(
     ("X", "match"),
     [
         (None, "X must be a table, .* not of type NoneType"),

@@ -6,11 +6,10 @@ import pytest
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets
 from bayesclf.tables.datasets import SHIPPED
-from bayesclf.tables.remarks import describe_columns, emptied, spike
+from bayesclf.tables.remarks import emptied, spike
 
 TABLES, ROWS = 300, 1000
 
@@ -113,19 +112,6 @@ def test_a_code_far_from_all_others_may_be_rarer_than_they_are():
     assert spike(pd.Series([*ages, *[99.0] * 3])) is None  # an age, perhaps
 
 
-def test_the_note_says_what_where_and_what_to_do():
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"bmi": coded(rng, rng.gamma(22, 1.45, 300).round(1), 0, 0.05), "y": list("ab") * 150})
-    (note, _) = describe_columns(frame, "y")["note"]
-    cells = int((frame["bmi"] == 0).sum())
-    assert f"column 'bmi' is 0 in {cells} cells" in note
-    assert "missing={'bmi': [0]}" in note
-    repaired = emptied(frame, {"bmi": ["0"]}, "t")
-    assert repaired["bmi"].isna().sum() == cells
-    assert not describe_columns(repaired, "y")["note"].any()
-    assert frame["bmi"].notna().all()
-
-
 def test_words_and_whole_numbers_are_emptied():
     frame = pd.DataFrame({"n": [1, -1, 3], "w": ["a", "?", None], "c": pd.Categorical(["0", "1", "0"])})
     found = emptied(frame, {"n": [-1], "w": ["?"], "c": ["0"]}, "t")
@@ -171,29 +157,3 @@ def test_a_word_that_stands_for_missing_does_not_make_numbers_categories(with_na
     found = datasets.load(na, "y", dtypes, missing={"x": ["NA"]}).frame
     pd.testing.assert_frame_equal(found, datasets.load(empty, "y").frame)
     pd.testing.assert_frame_equal(datasets.load(na, "y", dtypes).frame, found)
-
-
-def test_other_words_still_do(with_na):
-    na, _ = with_na
-    na.write_text(na.read_text(encoding="utf-8").replace("NA", "none", 1), encoding="utf-8")
-    found = datasets.load(na, "y", missing={"x": ["NA"]}).frame
-    assert "none" in set(found["x"])
-    with pytest.raises(InputError, match="'x' should be a number but contains 'none'"):
-        datasets.load(na, "y", {"x": "number"}, missing={"x": ["NA"]})
-    lines = na.with_suffix(".jsonl")
-    pd.read_csv(na, keep_default_na=False).to_json(lines, orient="records", lines=True)
-    found = datasets.load(lines, "y", {"x": "number"}, missing={"x": ["NA", "none"]}).frame
-    assert found["x"].isna().sum() == 6
-
-
-def test_streams_and_new_rows_are_read_so_too(with_na, tmp_path):
-    na, empty = with_na
-    expected = bc.NaiveBayes(random_state=0).fit_stream(empty, "y")
-    found = bc.NaiveBayes(random_state=0).fit_stream(na, "y", missing={"x": ["NA"]})
-    X = datasets.load(empty, "y").X
-    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
-    model, answers = tmp_path / "model.nc", [tmp_path / "one.csv", tmp_path / "other.csv"]
-    expected.save(model)
-    for table, more, answer in zip([na, empty], [["--missing", "x=NA"], []], answers, strict=True):
-        assert run(["predict", str(model), str(table), *more, "--output", str(answer)]) == 0
-    assert answers[0].read_text(encoding="utf-8") == answers[1].read_text(encoding="utf-8")

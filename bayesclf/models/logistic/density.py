@@ -45,8 +45,7 @@ class Data(NamedTuple):
 
     `sizes`: Numbers of contrasts, columns, blocks, nodes along log s and along logit ρ, and whether s and ρ are
     learned. `place`: First node (2), step (2), center (2), unit (2), log median, spread, and a ρ that is fixed.
-    `values`, `learned`, `sd`, `mean`, `offset`: As of `WeightPrior`, with the intercept's first. `inward`, `outward`:
-    From γ to the prior's contrasts, and to the vectors of the rows. `order`, `nodes`: As of `WeightPrior.order` and
+    `values`, `learned`, `sd`, `mean`, `contrast`: As of `WeightPrior`, with the intercept's first. `nodes`: As of
     `Lattice.affine`. `X`, `y`, `weight`: As of `row_blocks`.
     """
 
@@ -56,10 +55,7 @@ class Data(NamedTuple):
     learned: Array
     sd: Array
     mean: Array
-    offset: Array
-    inward: Array
-    outward: Array
-    order: Array
+    contrast: Array
     nodes: Array
     X: Array
     y: Array
@@ -83,7 +79,7 @@ class LogisticDensity:
     """log p(log s, logit ρ, γ, D), up to a constant, and its gradient, of x = (log s, logit ρ, z); by machine code.
 
     See `Lattice.moved` for γ; the first two coordinates are in posterior sds from their posterior means. Where no scale
-    is learned, x is z, and γ is θ.
+    is learned, x is z.
 
     `likelihood`: Of the rows, its first column the intercept's. `of_coordinates`: From γ, (log s, logit ρ) and a random
     generator to the parameters (draw, …).
@@ -149,16 +145,11 @@ class LogisticDensity:
         of_scale = [settings.log_median, settings.spread] if settings else [0.0, 1.0]
         center, unit = self._moments
         place = [*lattice.first, *STEPS, *center, *unit, *of_scale, prior.correlation or 0.0]
-        values, learned, offset = (
-            np.concatenate([[0.0], own[: prior.seen]]) for own in (prior.values, prior.learned, prior.offset)
-        )
-        identity = np.eye(len(prior.mean))
-        # the contrast comes between rows and γ, or, where γ is θ, between γ and the prior
-        turns = (identity, prior.contrast) if settings else (np.linalg.inv(prior.contrast), identity)
+        values, learned = (np.append(0.0, own[: prior.seen]) for own in (prior.values, prior.learned))
         data = (
             *([*sizes, self.scaled, prior.correlation is None], place, values, learned),
-            *(prior.sd[: 1 + prior.seen], prior.mean[:, : 1 + prior.seen], 0 * offset if settings else offset, *turns),
-            *(prior.order, lattice.affine, *row_blocks(self.likelihood)),
+            *(prior.sd[: 1 + prior.seen], prior.mean[:, : 1 + prior.seen], prior.contrast),
+            *(lattice.affine, *row_blocks(self.likelihood)),
         )
         return Data(*(np.ascontiguousarray(array, dtype=np.float64) for array in data))
 
@@ -233,14 +224,11 @@ def log_density(size: Any, x: Any, gradient: Any, value: Any, data: Any) -> int:
         nb.carray(data[3], columns),
         nb.carray(data[4], columns),
         nb.carray(data[5], (vectors, columns)),
-        nb.carray(data[6], columns),
-        nb.carray(data[7], (vectors, vectors)),
-        nb.carray(data[8], (vectors, vectors)),
-        nb.carray(data[9], count),
-        nb.carray(data[10], (rows, others, count, 1 + count)),
-        nb.carray(data[11], (blocks, columns, ROWS)),
-        nb.carray(data[12], (blocks, ROWS)),
-        nb.carray(data[13], (blocks, ROWS)),
+        nb.carray(data[6], (vectors, vectors)),
+        nb.carray(data[7], (rows, others, count, 1 + count)),
+        nb.carray(data[8], (blocks, columns, ROWS)),
+        nb.carray(data[9], (blocks, ROWS)),
+        nb.carray(data[10], (blocks, ROWS)),
     )
     value[0] = joint(nb.carray(x, size), nb.carray(gradient, size), arrays)
     return 0 if math.isfinite(value[0]) else 1
@@ -251,7 +239,7 @@ def compiled_slices() -> Any:
     """Return `slices` in machine code, kept on disk."""
     numbers = types.float64[::1]
     table, cube, quartic = types.float64[:, ::1], types.float64[:, :, ::1], types.float64[:, :, :, ::1]
-    kinds = (*[numbers] * 5, table, numbers, table, table, numbers, quartic, cube, table, table)
+    kinds = (*[numbers] * 5, table, table, quartic, cube, table, table)
     signature = types.int64(
         numbers, table, numbers, table, types.int64, types.npy_rng, table, types.NamedTuple(kinds, Data)
     )
@@ -374,7 +362,7 @@ def ellipse(at: Array, ends: Array, deviations: Array, scores: Array, data: Data
     total, _, times, _, shares, corners = _of_scales(at, data)
     gamma, theta, mixed = np.empty((3, vectors, columns)), np.empty((3 * vectors, columns)), np.empty(1 + count)
     for p in range(count):
-        k, c = divmod(types.intp(data.order[p]), columns)
+        k, c = divmod(p, columns)
         _mix(shares[0], corners, data.nodes, p, mixed)
         gamma[0, k, c] = mixed[0]
         for end in range(2):
@@ -382,13 +370,11 @@ def ellipse(at: Array, ends: Array, deviations: Array, scores: Array, data: Data
         if len(at):
             total += math.log(mixed[1 + p])
     for part in range(3):
-        _times(data.outward, gamma[part], theta[part * vectors : (part + 1) * vectors])
-        _times(data.inward, gamma[part], deviations[part])
+        _times(data.contrast, gamma[part], theta[part * vectors : (part + 1) * vectors])
         for k in range(vectors):
-            deviations[part, k, 0] += _dot(data.offset, deviations[part, k], columns)
             for c in range(columns):
-                deviations[part, k, c] -= data.mean[k, c] if part == 0 else 0.0
-                deviations[part, k, c] /= data.sd[c] * times[c]
+                center = data.mean[k, c] if part == 0 else 0.0
+                deviations[part, k, c] = (gamma[part, k, c] - center) / (data.sd[c] * times[c])
     for block in range(len(data.X)):
         np.dot(theta, data.X[block], scores[block])
     return total
@@ -431,7 +417,7 @@ def joint(at: Array, slope_at: Array, data: Data) -> float:
     gamma, along = np.empty((vectors, columns)), np.zeros((2, count))
     mixed, sloped = np.empty((count, 1 + count)), np.empty(1 + count)
     for p in range(count):
-        k, c = divmod(types.intp(data.order[p]), columns)
+        k, c = divmod(p, columns)
         _mix(shares[0], corners, data.nodes, p, mixed[p])
         spread = _dot(mixed[p, 1:], z, p + 1)
         gamma[k, c] = mixed[p, 0] + times[c] * spread
@@ -443,30 +429,26 @@ def joint(at: Array, slope_at: Array, data: Data) -> float:
                 of_scales[a] += sloped[1 + p] / mixed[p, 1 + p]
 
     # the prior
-    slope, deviations = np.empty((vectors, columns)), np.empty((vectors, columns))
-    _times(data.inward, gamma, deviations)
+    slope = np.empty((vectors, columns))
     for k in range(vectors):
-        deviations[k, 0] += _dot(data.offset, deviations[k], columns)
         for c in range(columns):
             sd = data.sd[c] * times[c]
-            deviation = (deviations[k, c] - data.mean[k, c]) / sd
+            deviation = (gamma[k, c] - data.mean[k, c]) / sd
             total -= 0.5 * deviation**2
             for a in range(2):
                 of_scales[a] += deviation**2 * turn[a, c]
-            deviations[k, c] = -deviation / sd
-        _add(deviations[k, 0], data.offset, columns, deviations[k])
-    _times(data.inward.T, deviations, slope)
+            slope[k, c] = -deviation / sd
 
     # the rows
     theta, of_theta, of_rows = np.empty((vectors, columns)), np.zeros((vectors, columns)), np.empty((vectors, columns))
-    _times(data.outward, gamma, theta)
+    _times(data.contrast, gamma, theta)
     total += log_likelihood(theta, data, of_theta)
-    _times(data.outward.T, of_theta, of_rows)
+    _times(data.contrast.T, of_theta, of_rows)
     slope += of_rows
 
     slope_at[:] = 0.0
     for p in range(count):
-        k, c = divmod(types.intp(data.order[p]), columns)
+        k, c = divmod(p, columns)
         _add(times[c] * slope[k, c], mixed[p, 1:], p + 1, slope_z)
         for a in range(2):
             of_scales[a] += slope[k, c] * along[a, p]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.arrays import Array, Integers
@@ -55,13 +56,6 @@ class Likelihood:
         """Return the log-odds against the reference, (row, outcome)."""
         return np.asarray(self.X @ self.stored(theta).T)
 
-    def value(self, theta: Array) -> float:
-        """Return the log likelihood."""
-        if self._parts:
-            return sum(part.value(theta) for part in self._parts)
-        eta = self.log_odds(theta)
-        return float(self.weight @ (np.vecdot(eta, self._members) - log_normalizer(eta)))
-
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
         theta = self.stored(theta)
@@ -74,26 +68,29 @@ class Likelihood:
                 out[draws] -= self.weight[rows] @ log_normalizer(eta, axis=1)
         return out
 
-    def gradient(self, theta: Array) -> tuple[float, Array]:
-        """Return the log likelihood and Σ w (1[y = k] − P(k | x)) x (outcome, column); Mitchell eqs 26 and 29."""
-        if self._parts:
-            values, slopes = zip(*(part.gradient(theta) for part in self._parts), strict=True)
-            return sum(values), np.sum(slopes, axis=0)
-        value, P, _ = self._probabilities(theta)
-        return value, self._slope(P)
+    def gradient(self, theta: Array) -> tuple[Array, Array]:
+        """Return log likelihood (…) and Σ w (1[y = k] − P(k | x)) x (…, outcome, column); Mitchell eqs 26 and 29."""
+        return self._summed(theta, with_curvature=False)[:2]
 
-    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
-        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
-        if self._parts:
-            value, slope, curvature = 0.0, np.zeros_like(theta), np.zeros((theta.size, theta.size))
-            for part in self._parts:
-                own = part.derivatives(theta)
-                value += own[0]
-                slope += own[1]
-                curvature += own[2]
-            return value, slope, curvature
-        value, P, P_reference = self._probabilities(theta)
-        return value, self._slope(P), self._curvature(P, P_reference)
+    def derivatives(self, theta: Array) -> Derivatives:
+        """Return log likelihood (…), gradient (…, outcome, column) and minus the Hessian of θ raveled, (…, θ, θ).
+
+        `theta`: One or several, (…, outcome, column), which look at the rows together.
+        """
+        return self._summed(theta, with_curvature=True)
+
+    def _summed(self, theta: Array, with_curvature: bool) -> Derivatives:
+        shape, thetas = theta.shape[:-2], theta.reshape(-1, *theta.shape[-2:])
+        size = thetas[0].size if with_curvature else 0
+        value, slope, curvature = np.zeros(len(thetas)), np.zeros_like(thetas), np.zeros((len(thetas), size, size))
+        for part in self._parts or [self]:
+            for some in blocks_of(len(thetas), part.X.shape[0] * part.X.shape[1], PART_CELLS):
+                own, P, P_reference = part._probabilities(thetas[some])  # noqa: SLF001
+                value[some] += own
+                slope[some] += part._slope(P)  # noqa: SLF001
+                if with_curvature:
+                    curvature[some] += part._curvature(P, P_reference)  # noqa: SLF001
+        return value.reshape(shape), slope.reshape(theta.shape), curvature.reshape(*shape, size, size)
 
     @cached_property
     def _parts(self) -> list[Likelihood]:
@@ -120,12 +117,13 @@ class Likelihood:
             return None
         return replace(some, weight=step * some.weight)
 
-    def _probabilities(self, theta: Array) -> tuple[float, Array, Array]:
-        """Return the log likelihood, P(k | x) (row, outcome), and that of the reference (row)."""
-        eta = self.log_odds(theta)
+    def _probabilities(self, thetas: Array) -> tuple[Array, Array, Array]:
+        """Return log likelihoods (θ), P(k | x) (θ, row, outcome), and that of the reference (θ, row)."""
+        eta = self.log_odds(thetas.reshape(-1, thetas.shape[2]))
+        eta = eta.reshape(len(eta), len(thetas), self.vectors).swapaxes(0, 1)
         log_total = log_normalizer(eta)
-        value = float(self.weight @ (np.vecdot(eta, self._members) - log_total))
-        return value, np.exp(eta - log_total[:, None]), np.exp(-log_total)
+        value = (np.vecdot(eta, self._members) - log_total) @ self.weight
+        return value, np.exp(eta - log_total[..., None]), np.exp(-log_total)
 
     @cached_property
     def _members(self) -> Array:
@@ -133,43 +131,44 @@ class Likelihood:
         return np.asarray(self.y[:, None] == np.arange(self.vectors), dtype=float)
 
     def _slope(self, P: Array) -> Array:
-        slope = np.asarray(((self._members - P) * self.weight[:, None]).T @ self.X)
-        return slope if self.shift is None else slope - slope[:, :1] * self.shift
+        residual = ((self._members - P) * self.weight[:, None]).swapaxes(1, 2)
+        flat = residual.reshape(len(P) * self.vectors, len(self.y))
+        slope = np.asarray(flat @ self.X).reshape(len(P), self.vectors, self.X.shape[1])
+        return slope if self.shift is None else slope - slope[..., :1] * self.shift
 
     def _curvature(self, P: Array, P_reference: Array) -> Array:
         """Return Σ w P_k (1[k = l] − P_l) x xᵀ; 1 − P_k is summed from the other labels, as it may be tiny."""
         columns = self.X.shape[1]
-        out = np.empty((self.vectors, columns, self.vectors, columns))
+        out = np.empty((len(P), self.vectors, columns, self.vectors, columns))
         for k in range(self.vectors):
-            rest = P_reference + np.delete(P, k, axis=1).sum(axis=1)
-            out[k, :, k] = self.gram(self.weight * P[:, k] * rest)
+            rest = P_reference + np.delete(P, k, axis=2).sum(axis=2)
+            out[:, k, :, k] = self.gram(self.weight * P[..., k] * rest)
             for other in range(k):
-                out[k, :, other] = out[other, :, k] = -self.gram(self.weight * P[:, k] * P[:, other])
-        return out.reshape(self.vectors * columns, -1)
+                out[:, k, :, other] = out[:, other, :, k] = -self.gram(self.weight * P[..., k] * P[..., other])
+        return out.reshape(len(P), self.vectors * columns, -1)
 
     def gram(self, weight: Array) -> Array:
-        """Return Σ_i w_i x_i x_iᵀ, (column, column), of weights (row) of at least 0."""
+        """Return Σ_i w_i x_i x_iᵀ, (…, column, column), of weights (…, row) of at least 0."""
         products = gram(self.X, weight)
         if self.shift is None:
             return products
-        sums = np.outer(products[0], self.shift)
-        return np.asarray(products - sums - sums.T + products[0, 0] * np.outer(self.shift, self.shift))
+        sums = products[..., :1] * self.shift
+        return np.asarray(
+            products - sums - sums.swapaxes(-1, -2) + products[..., :1, :1] * np.outer(self.shift, self.shift)
+        )
 
 
-KEPT_BYTES, KEPT_NEARBY = 2**28, 2**25
-"""Bytes of Hessians that are kept, of passes over rows that are elsewhere, and of rows in memory."""
+type Derivatives = tuple[Array, Array, Array]
+"""Value (…), gradient (…, outcome, column) and minus the Hessian of θ raveled (…, θ, θ), of θ (…, outcome, column)."""
 
 
 class Objective(Protocol):
-    """A concave function of θ (outcome, column), with its derivatives."""
+    """A concave function of θ (…, outcome, column), with its derivatives."""
 
-    def value(self, theta: Array, /) -> float:
-        """Return the function's value."""
+    def gradient(self, theta: Array, /) -> tuple[Array, Array]:
+        """Return value (…) and gradient (…, outcome, column)."""
 
-    def gradient(self, theta: Array, /) -> tuple[float, Array]:
-        """Return value and gradient (outcome, column)."""
-
-    def derivatives(self, theta: Array, /) -> tuple[float, Array, Array]:
+    def derivatives(self, theta: Array, /) -> Derivatives:
         """Return value, gradient, and minus the Hessian of θ raveled."""
 
 
@@ -182,49 +181,42 @@ class SumOverRows(Objective, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MappedLikelihood:
-    """A likelihood of θ (vector, column) as a function of γ (contrast, coordinate), θ = M γ T.
+    """A likelihood of θ (…, vector, column) as a function of γ (…, contrast, coordinate), θ = M γ T.
 
     `likelihood`: Of θ. `columns`: T, (coordinate, column); None for the identity. `contrast`: M, (vector, contrast);
-    None for the identity. Derivatives are kept, as the searches for modes under several priors start from one another.
+    None for the identity.
     """
 
     likelihood: SumOverRows
     columns: Array | None = None
     contrast: Array | None = None
-    _kept: dict[bytes, tuple[float, Array, Array]] = field(default_factory=dict, init=False)
 
     def theta(self, gamma: Array) -> Array:
         """Return θ (…, vector, column) of γ (…, contrast, coordinate)."""
         theta = gamma if self.columns is None else gamma @ self.columns
         return theta if self.contrast is None else np.asarray(self.contrast @ theta)
 
-    def value(self, gamma: Array) -> float:
-        """Return the log likelihood."""
-        return self.likelihood.value(self.theta(gamma))
+    def some(self, step: int) -> MappedLikelihood | None:
+        """Return that of every `step`-th row, as `Likelihood.some` does; None where rows are elsewhere."""
+        few = self.likelihood.some(step) if isinstance(self.likelihood, Likelihood) else None
+        return None if few is None else replace(self, likelihood=few)
 
     def values(self, gamma: Array) -> Array:
         """Return the log likelihood of each γ (draw, contrast, coordinate), shape (draw)."""
         return self.likelihood.values(self.theta(gamma))
 
-    def gradient(self, gamma: Array) -> tuple[float, Array]:
-        """Return the log likelihood and its gradient (contrast, coordinate)."""
+    def gradient(self, gamma: Array) -> tuple[Array, Array]:
+        """Return the log likelihood (…) and its gradient (…, contrast, coordinate)."""
         value, slope = self.likelihood.gradient(self.theta(gamma))
         return value, self._pulled_back(slope)
 
-    def derivatives(self, gamma: Array) -> tuple[float, Array, Array]:
+    def derivatives(self, gamma: Array) -> Derivatives:
         """Return log likelihood, gradient, and minus the Hessian of γ raveled."""
-        key = gamma.tobytes()
-        if key not in self._kept:
-            value, slope, curvature = self.likelihood.derivatives(self.theta(gamma))
-            shape, slope = slope.shape, self._pulled_back(slope)
-            half = self._pulled_back(curvature.reshape(-1, *shape)).reshape(-1, slope.size)
-            self._kept[key] = value, slope, self._pulled_back(half.T.reshape(-1, *shape)).reshape(slope.size, -1)
-            if len(self._kept) > max(1, KEPT_NEARBY // (8 * gamma.size**2)):
-                self._kept.pop(next(iter(self._kept)))
-        return self._kept[key]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_kept": {}}
+        value, slope, curvature = self.likelihood.derivatives(self.theta(gamma))
+        for _ in range(2):  # of the rows of the Hessian, and then of its columns
+            rows = self._pulled_back(curvature.reshape(*curvature.shape[:-1], *slope.shape[-2:]))
+            curvature = rows.reshape(*curvature.shape[:-1], -1).swapaxes(-1, -2)
+        return value, self._pulled_back(slope), curvature
 
     def _pulled_back(self, slope: Array) -> Array:
         slope = slope if self.columns is None else slope @ self.columns.T
@@ -233,25 +225,37 @@ class MappedLikelihood:
 
 @dataclass(frozen=True, eq=False)
 class LogPosterior:
-    """Log likelihood plus log prior, of θ with the weights per sd of a column."""
+    """Log likelihood plus log prior, of θ with the weights per sd of a column.
+
+    `prior`: Of θ; or one of each θ, given s and ρ of each.
+    """
 
     likelihood: SumOverRows
     prior: WeightPrior
 
-    def value(self, theta: Array) -> float:
-        """Return log p(θ, D)."""
-        return self.likelihood.value(theta) + float(self.prior.log_density(theta[None])[0])
-
-    def gradient(self, theta: Array) -> tuple[float, Array]:
-        """Return log p(θ, D) and its gradient (outcome, column); Mitchell eq 26 with λ = 1/s²."""
+    def gradient(self, theta: Array) -> tuple[Array, Array]:
+        """Return log p(θ, D) (…) and its gradient (…, outcome, column); Mitchell eq 26 with λ = 1/s²."""
         value, slope = self.likelihood.gradient(theta)
-        return value + float(self.prior.log_density(theta[None])[0]), slope + self.prior.gradient(theta)
+        return value + self.prior.log_density(theta), slope + self.prior.gradient(theta)
 
-    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
+    def derivatives(self, theta: Array) -> Derivatives:
         """Return log p(θ, D), its gradient, and minus its Hessian of θ raveled."""
-        value, slope, curvature = self.likelihood.derivatives(theta)
-        value += float(self.prior.log_density(theta[None])[0])
-        return value, slope + self.prior.gradient(theta), curvature + self._precision
+        return self.of_likelihood(theta, self.likelihood.derivatives(theta))
+
+    def of_likelihood(self, theta: Array, found: Derivatives) -> Derivatives:
+        """Return the same, given what is found of the likelihood."""
+        value, slope, curvature = found
+        return (
+            value + self.prior.log_density(theta),
+            slope + self.prior.gradient(theta),
+            curvature + self._precision,
+        )
+
+    def of(self, which: NDArray[np.bool_]) -> LogPosterior:
+        """Return that of some of the θ (θ)."""
+        if self.prior.sd.ndim == 1:
+            return self
+        return replace(self, prior=replace(self.prior, sd=self.prior.sd[which]))
 
     @cached_property
     def _precision(self) -> Array:
@@ -332,10 +336,12 @@ class NearLikelihood:
 
 
 def gram(X: Matrix, weight: Array) -> Array:
-    """Return Σ_i w_i X_i X_iᵀ, (column, column), of weights (row) of at least 0."""
+    """Return Σ_i w_i X_i X_iᵀ, (…, column, column), of weights (…, row) of at least 0."""
     if isinstance(X, np.ndarray):
-        weighted = np.sqrt(weight)[:, None] * X
-        return weighted.T @ weighted
+        weighted = np.sqrt(weight)[..., None] * X
+        return np.asarray(weighted.swapaxes(-1, -2) @ weighted)
+    if weight.ndim > 1:
+        return np.array([gram(X, each) for each in weight])
     return np.asarray((X.T @ sparse.csr_array(X.multiply(weight[:, None]))).toarray())
 
 
@@ -403,9 +409,9 @@ def values_of(theta: Array, part: Likelihood) -> Sums:
     return Sums((part.values(theta),))
 
 
-def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
-    """Return log likelihood, gradient and minus the Hessian of each θ (search, outcome, column)."""
-    return Sums(tuple(map(np.array, zip(*map(part.derivatives, thetas), strict=True))))
+def derivatives_of(theta: Array, part: Likelihood) -> Sums:
+    """Return log likelihood, gradient and minus the Hessian of θ (…, outcome, column)."""
+    return Sums(part.derivatives(theta))
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,34 +419,17 @@ class StreamedLikelihood:
     """The conditional likelihood of rows that are elsewhere; as `Likelihood`, each look at it a pass over the rows."""
 
     parts: Parts
-    _kept: dict[bytes, tuple[float, Array, Array]] = field(default_factory=dict)
-
-    def value(self, theta: Array) -> float:
-        """Return the log likelihood."""
-        return self.derivatives(theta)[0]
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
         (found,) = self.parts.summed(partial(values_of, theta)).arrays
         return found
 
-    def gradient(self, theta: Array) -> tuple[float, Array]:
-        """Return the log likelihood and its gradient (outcome, column)."""
+    def gradient(self, theta: Array) -> tuple[Array, Array]:
+        """Return the log likelihood (…) and its gradient (…, outcome, column)."""
         return self.derivatives(theta)[:2]
 
-    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
-        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
-        return self.derivatives_of_all([theta])[0]
-
-    def derivatives_of_all(self, thetas: Sequence[Array]) -> list[tuple[float, Array, Array]]:
-        """Return the same for several θ, by one pass."""
-        new = {theta.tobytes(): theta for theta in thetas if theta.tobytes() not in self._kept}
-        if new:
-            found = self.parts.summed(partial(derivatives_of, np.array(list(new.values())))).arrays
-            for key, value, slope, curvature in zip(new, *found, strict=True):
-                self._kept[key] = float(value), slope, curvature
-        answers = [self._kept[theta.tobytes()] for theta in thetas]
-        most = max(KEPT_BYTES // (8 * answers[0][2].size), len(thetas))
-        while len(self._kept) > most:
-            self._kept.pop(next(iter(self._kept)))
-        return answers
+    def derivatives(self, theta: Array) -> Derivatives:
+        """Return log likelihood, gradient and minus the Hessian of θ raveled."""
+        value, slope, curvature = self.parts.summed(partial(derivatives_of, theta)).arrays
+        return value, slope, curvature

@@ -30,22 +30,14 @@ from bayesclf.models.logistic.likelihood import (
     LogPosterior,
     MappedLikelihood,
     NearLikelihood,
+    Objective,
     Parts,
     Root,
     StreamedLikelihood,
     with_ones,
 )
-from bayesclf.models.logistic.newton import (
-    CONVERGED,
-    DENSE_PARAMETERS,
-    Optimum,
-    answered,
-    maximize,
-    newton,
-    newton_steps,
-    together,
-)
-from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice
+from bayesclf.models.logistic.newton import CHEAP_HESSIAN, DENSE_PARAMETERS, Modes, maximize, newton
+from bayesclf.models.logistic.nodes import Lattice
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.numbers import blocks_of
@@ -163,13 +155,13 @@ class LogisticModel:
             """Return whether log-odds have grown beyond those of an estimate that exists."""
             return bool(np.abs(self._likelihood.log_odds(space.weights(gamma))).max() > MODERATE_LOG_ODDS)
 
-        optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
-        if not optimum.converged:
-            self._refuse(find_separation(X, y, self._likelihood.stored(space.weights(optimum.theta))))
-            optimum = newton(reduced, optimum.theta)
-        if not optimum.found:
+        optima = newton(reduced, space.of_weights(mode)[None], give_up=immoderate)
+        if not optima.converged[0]:
+            self._refuse(find_separation(X, y, self._likelihood.stored(space.weights(optima.theta[0]))))
+            optima = newton(reduced, optima.theta)
+        if not optima.found[0]:
             raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
-        return {**self.parameters(space.weights(optimum.theta)), **self.unmoved("mle")}
+        return {**self.parameters(space.weights(optima.theta[0])), **self.unmoved("mle")}
 
     def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
         """Return the space that the columns span, and the likelihood in its coordinates."""
@@ -301,49 +293,58 @@ class LogisticModel:
                 f"the Laplace approximation of {self.size} parameters is refused: the limit is {DENSE_PARAMETERS}; "
                 "take inference='map', or fewer columns"
             )
-        start = self._seen(LogisticModel.objective(self, "mle")[1]) if self.learns else self._mode
-        return Lattice.explored(self.weight_prior, self._find_modes, start)
+        modes = Modes(self._searched, self.weight_prior, self._maximized)
+        start = self._first if self.learns else self.weight_prior.coordinates(self._mode)
+        return Lattice.explored(self.weight_prior, modes, start)
+
+    @cached_property
+    def _first(self) -> Array:
+        """γ at which the first search begins; some rows of many say where the mode is about."""
+        prior = self.weight_prior
+        start = prior.coordinates(LogisticModel.objective(self, "mle")[1])[:, : 1 + prior.seen]
+        few = self._searched.some(SKIPPED)
+        if few is None and start.size <= CHEAP_HESSIAN:
+            return start
+        return maximize(LogPosterior(few or self._searched, prior.along(*self._median)), start, NEAR)
+
+    @property
+    def _median(self) -> Array:
+        """The prior's (log s, logit ρ) in the middle."""
+        return np.array([self.prior.learned.log_median if self.prior.learned else 0.0, 0.0])
+
+    def _maximized(self, objective: Objective, start: Array) -> Array:
+        """Return the mode of a log posterior of γ."""
+        return maximize(objective, start)
 
     def _objective_at(self, at: Array) -> LogPosterior:
-        """Return the log posterior of the coordinates that are searched, given (log s, logit ρ)."""
+        """Return the log posterior of γ given (log s, logit ρ)."""
         return LogPosterior(self._searched, self.weight_prior.along(*at))
-
-    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
-        """Return value, mode and minus the Hessian of the coordinates at each (log s, logit ρ), given a start."""
-        found = []
-        for each, start in zip(at, starts, strict=True):
-            objective = self._objective_at(each)
-            gamma = maximize(objective, start, NODE_CONVERGED) if self.learns else start
-            value, _, curvature = objective.derivatives(gamma)
-            found.append((value, gamma, curvature))
-        return found
 
     @cached_property
     def _searched(self) -> MappedLikelihood:
-        """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of; or of θ."""
-        if not self.learns:
-            return MappedLikelihood(self._likelihood)
-        contrast = self.weight_prior.contrast
-        return MappedLikelihood(self._reduced, contrast=contrast if self.symmetric else None)
+        """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of."""
+        return MappedLikelihood(self._reduced, contrast=self.weight_prior.contrast if self.symmetric else None)
 
     @cached_property
     def _reduced(self) -> Likelihood:
         """The likelihood against the reference, of rows along these directions."""
-        prior = self.weight_prior
-        return replace(self._likelihood, X=self._likelihood.X @ prior.columns[: 1 + prior.seen].T)
-
-    def _seen(self, theta: Array) -> Array:
-        """Return γ along the directions that the rows tell of."""
-        return self.weight_prior.coordinates(theta)[..., : 1 + self.weight_prior.seen]
+        prior, rows = self.weight_prior, self._likelihood
+        if prior.directions is not None:
+            return replace(rows, X=rows.X @ prior.columns[: 1 + prior.seen].T)
+        if not prior.offset.any():
+            return rows
+        offset = np.append(0.0, prior.offset)
+        if isinstance(rows.X, np.ndarray):
+            return replace(rows, X=rows.X - offset)
+        return replace(rows, shift=offset if rows.shift is None else rows.shift + offset)
 
     def _of_coordinates(self, gamma: Array, at: Array, rng: np.random.Generator) -> Parameters:
-        """Return the parameters (draw, …) of the coordinates that are searched, and of (log s, logit ρ).
+        """Return the parameters (draw, …) of γ, and of (log s, logit ρ).
 
         Along directions of which the rows tell nothing, the weights are drawn from their prior.
         """
         prior = self.weight_prior
-        theta = prior.theta(prior.draw_unseen(rng, gamma, at[:, 0], at[:, 1])) if self.learns else gamma
-        return self._with_scales(theta, at)
+        return self._with_scales(prior.theta(prior.draw_unseen(rng, gamma, at[:, 0], at[:, 1])), at)
 
     @property
     def best(self) -> tuple[float, float]:
@@ -394,19 +395,10 @@ class LogisticModel:
         nodes, size = len(self.lattice.nodes), self.lattice.modes.shape[-1]
         if not isinstance(self.X, np.ndarray) or nodes * len(self.y) * size**2 > MOST_PROPAGATED:
             return self
-        rows, contrast = self._likelihood, np.eye(len(self.labels) - 1)
-        if self.learns:
-            rows, contrast = self._reduced, self.weight_prior.contrast if self.symmetric else contrast
-        propagation = Propagation(rows, contrast)
-
-        def find(at: list[Array], starts: list[Array]) -> list[Found]:
-            """Return the normal at each (log s, logit ρ)."""
-            return [propagation.normal(self._objective_at(each), start) for each, start in zip(at, starts, strict=True)]
-
         first = next(iter(self.lattice.nodes.values()))
-        model = replace(self)
+        normals, model = Propagation(self._reduced, self.weight_prior), replace(self)
         try:
-            vars(model)["lattice"] = Lattice.explored(self.weight_prior, find, first.gamma)
+            vars(model)["lattice"] = Lattice.explored(self.weight_prior, normals, first.gamma)
         except (FloatingPointError, np.linalg.LinAlgError):
             return self
         return model
@@ -429,7 +421,7 @@ class LogisticModel:
 
         self.require_rows()
         self.design.require_memory(self.X.shape[0])
-        return LogisticDensity(self._reduced if self.learns else self._likelihood, self.lattice, self._of_coordinates)
+        return LogisticDensity(self._reduced, self.lattice, self._of_coordinates)
 
     def hypotheses(self, theta: Array) -> Parameters:
         """Return the parameters (draw, …) of θ (draw, vector, 1 + column), weights per sd of a column."""
@@ -624,14 +616,10 @@ class LogisticModel:
         """The posterior mode θ (outcome, 1 + column), weights per sd; given that of (log s, logit ρ) where learned."""
         if reason := self.improper():
             raise DoesNotExist(reason)
-        if self.learns:
-            node, prior = self.lattice.best, self.weight_prior
-            gamma = maximize(self._objective_at(node.at), node.gamma)
-            return prior.theta(np.pad(gamma, ((0, 0), (0, len(prior.values) - prior.seen))))
-        objective, start = self.objective("map")
-        if (few := self._likelihood.some(SKIPPED)) is not None:
-            start = maximize(LogPosterior(few, self.weight_prior), start, NEAR)
-        return maximize(objective, start)
+        prior = self.weight_prior
+        at, start = (self.lattice.best.at, self.lattice.best.gamma) if self.learns else (np.zeros(2), self._first)
+        gamma = self._maximized(self._objective_at(at), start)
+        return prior.theta(np.pad(gamma, ((0, 0), (0, len(prior.values) - prior.seen))))
 
     def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
         """Return what ``"mle"`` or ``"map"`` maximizes, and a start θ (outcome, 1 + column), weights per sd.
@@ -813,38 +801,22 @@ class StreamedModel(LogisticModel):
     @override
     def _mode(self) -> Array:
         """The mode of θ, given that of (log s, logit ρ) where learned."""
-        if self.theta.size or self.learns:
-            return self.theta if self.theta.size else super()._mode
-        objective, start = self.objective("map")
-        return _optimum(answered(newton_steps(start, converged=CONVERGED), objective))
+        return self.theta if self.theta.size else super()._mode
 
     @override
-    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
-        """Return value, mode and minus the Hessian at each (log s, logit ρ), all by the same passes."""
-        if not self.learns:
-            return super()._find_modes(at, starts)
-        objectives = [self._objective_at(each) for each in at]
-        searches = [newton_steps(start, converged=NODE_CONVERGED) for start in starts]
-        modes = [_optimum(found) for found in together(searches, objectives, self._searched)]
-        self._likelihood.derivatives_of_all([self._searched.theta(gamma) for gamma in modes])
-        looks = [objective.derivatives(gamma) for objective, gamma in zip(objectives, modes, strict=True)]
-        return [(value, gamma, H) for (value, _, H), gamma in zip(looks, modes, strict=True)]
+    def _maximized(self, objective: Objective, start: Array) -> Array:
+        """Return the mode, or raise `Refused` where Newton's method does not find it: others take too many passes."""
+        optima = newton(objective, start[None])
+        if not optima.found[0]:
+            raise Refused("the posterior mode was not found over batches; take a smaller prior_scale, or fit in memory")
+        return np.asarray(optima.theta[0])
 
     @cached_property
     @override
-    def _searched(self) -> Any:
-        """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of; or of θ."""
+    def _searched(self) -> MappedLikelihood:
+        """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of."""
         prior = self.weight_prior
-        if not self.learns:
-            return self._likelihood
         return MappedLikelihood(self._likelihood, prior.columns[: 1 + prior.seen], prior.contrast)
-
-
-def _optimum(found: Optimum) -> Array:
-    """Return θ, or raise `Refused` for a search that has not converged."""
-    if not found.found:
-        raise Refused("the posterior mode was not found over batches; take a smaller prior_scale, or fit in memory")
-    return found.theta
 
 
 def moments_of(parts: Parts) -> tuple[Array, Array]:

@@ -1,16 +1,18 @@
-"""Maximizing a concave function of weights: Newton's method, and L-BFGS where a Hessian is expensive."""
+"""Maximizing concave functions of weights: Newton's method, and L-BFGS where a Hessian is expensive."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, optimize
 
 from bayesclf.arrays import Array
-from bayesclf.models.logistic.likelihood import LogPosterior, MappedLikelihood, Objective
+from bayesclf.models.logistic.likelihood import Derivatives, LogPosterior, Objective, SumOverRows
+from bayesclf.models.logistic.prior import WeightPrior
 
 DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is computed."""
@@ -19,10 +21,12 @@ CONVERGED = 1e-10
 """A Newton step is the last when its length in the Hessian's metric, in posterior sds, is below this ..."""
 ROUNDING = 1e-6
 """... or below this without having shrunk, the limit of double precision."""
+NODE_CONVERGED = 1e-5
+"""The same of modes at the nodes of a lattice."""
 FULL_STEP = 1e-3
 """Shorter steps are not checked: differences of the objective would be rounding errors."""
 HALVINGS = 60
-SUFFICIENT_DECREASE = 1e-4
+SUFFICIENT_INCREASE = 1e-4
 LBFGS_STEPS = 20_000
 CHEAP_HESSIAN = 200
 """Above this number of parameters a Hessian costs as much as dozens of gradients ..."""
@@ -33,21 +37,21 @@ KEPT_HESSIAN, MUCH_SHORTER = 0.1, 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
-    """Result of an optimizer.
+class Optima:
+    """Results of searches.
 
-    `theta`: (outcome, column). `converged`: Whether the last Newton step was below `CONVERGED` posterior sds.
-    `at_rounding`: Whether the steps had become as short as double precision allows.
+    `theta`: (search, outcome, column). `converged`: Whether the last Newton step was below the length that was asked
+    for, (search). `at_rounding`: Whether the steps had become as short as double precision allows, (search).
     """
 
     theta: Array
-    converged: bool
-    at_rounding: bool = False
+    converged: NDArray[np.bool_]
+    at_rounding: NDArray[np.bool_]
 
     @property
-    def found(self) -> bool:
-        """Whether it is the maximum, as far as double precision tells."""
-        return self.converged or self.at_rounding
+    def found(self) -> NDArray[np.bool_]:
+        """Whether each is the maximum, as far as double precision tells, (search)."""
+        return self.converged | self.at_rounding
 
 
 def maximize(objective: Objective, start: Array, converged: float = CONVERGED) -> Array:
@@ -59,10 +63,10 @@ def maximize(objective: Objective, start: Array, converged: float = CONVERGED) -
     if start.size <= DENSE_PARAMETERS:
         if start.size > CHEAP_HESSIAN:
             start = _lbfgs(objective, start, APPROACHED, APPROACH_STEPS)
-        optimum = newton(objective, start, kept_below=KEPT_HESSIAN, converged=converged)
-        if optimum.found:
-            return optimum.theta
-        start = optimum.theta
+        optima = newton(objective, start[None], kept_below=KEPT_HESSIAN, converged=converged)
+        if optima.found[0]:
+            return np.asarray(optima.theta[0])
+        start = np.asarray(optima.theta[0])
     return _lbfgs(objective, start, CONVERGED, LBFGS_STEPS)
 
 
@@ -72,7 +76,7 @@ def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> 
     def negative(raveled: Array) -> tuple[float, Array]:
         """Return the negative log density and its gradient, raveled."""
         value, slope = objective.gradient(raveled.reshape(start.shape))
-        return -value, -slope.ravel()
+        return float(-value), -slope.ravel()
 
     steepest = float(np.abs(negative(start.ravel())[1]).max())
     gtol = tolerance * max(1.0, steepest)
@@ -84,117 +88,108 @@ def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> 
 def newton(
     objective: Objective,
     start: Array,
+    known: Derivatives | None = None,
     give_up: Callable[[Array], bool] | None = None,
     kept_below: float = 0.0,
     converged: float = CONVERGED,
-) -> Optimum:
-    """Maximize a concave function by Newton's method with step halving.
+) -> Optima:
+    """Maximize concave functions by Newton's method with step halving.
 
-    For the likelihood this is iteratively reweighted least squares.
+    For the likelihood this is iteratively reweighted least squares. Several searches, such as under several priors,
+    look at the rows together.
 
-    `start`: θ (outcome, column) to start from. `give_up`: Function of each θ that says whether to stop there without
-    convergence. `kept_below`: Length of a step, in posterior sds. After a shorter step, the next ones reuse its Hessian
-    as long as each is much shorter than the one before: it hardly changes then, and a gradient costs a fraction of it.
-    `converged`: Length of a step, in posterior sds, that is the last; what is left after it is about its square.
+    `start`: θ (search, outcome, column) to start from. `known`: The objective's derivatives there. `give_up`: Function
+    of each θ of a single search that says whether to stop there. `kept_below`: Length of a step, in posterior sds. Once
+    all are shorter, the next ones reuse their Hessians as long as each is much shorter than the one before: these
+    hardly change then, and a gradient costs a fraction of them. `converged`: Length of a step, in posterior sds, that
+    is the last; what is left after it is about its square.
     """
-    return answered(newton_steps(start, give_up, kept_below, converged), objective)
+    theta, active, keeps, factors = start.copy(), np.arange(len(start)), False, list[Array]()
+    has_converged, at_rounding = np.zeros((2, len(start)), dtype=bool)
+    previous = np.full(len(start), np.inf)
+    value, slope, curvature = objective.derivatives(start) if known is None else known
+    for _ in range(NEWTON_STEPS):
+        if not keeps and not (factors := _factors(curvature)):
+            break
+        step = np.array([_solved(lower, own) for lower, own in zip(factors, slope, strict=True)])
+        length = np.sqrt(np.maximum(np.vecdot(step, slope).sum(axis=1), 0.0))
+        ends = length <= converged
+        theta[active[ends]] += step[ends]
+        has_converged[active[ends]] = True
+        at_rounding[active] = ~ends & (length <= ROUNDING) & (length > previous / 2)
+        going = ~(ends | at_rounding[active])
+        if not going.any():
+            break
+        if not going.all():
+            objective, factors = _some(objective, going), [factors[i] for i in np.flatnonzero(going)]
+            active, step, length, previous, value = (a[going] for a in (active, step, length, previous, value))
+        keeps = bool((length < np.minimum(kept_below, previous * MUCH_SHORTER)).all())
+        found = _ahead(objective, theta[active], step, length, value, keeps)
+        value, slope, curvature = found if len(found) == 3 else (*found, curvature)
+        theta[active] += step
+        if give_up is not None and give_up(theta[0]):
+            break
+        previous = length
+    return Optima(theta, has_converged, at_rounding)
+
+
+def _factors(curvature: Array) -> list[Array]:
+    """Return a triangular factor of each Hessian, or none where one is singular in double precision."""
+    found = [linalg.lapack.dpotrf(own.T, lower=1) for own in curvature]
+    return [] if any(singular for _, singular in found) else [lower for lower, _ in found]
+
+
+def _solved(lower: Array, slope: Array) -> Array:
+    return np.asarray(linalg.lapack.dpotrs(lower, slope.reshape(-1, 1), lower=1)[0]).reshape(slope.shape)
+
+
+def _some(objective: Objective, which: NDArray[np.bool_]) -> Objective:
+    return objective.of(which) if isinstance(objective, LogPosterior) else objective
+
+
+def _ahead(
+    objective: Objective, theta: Array, step: Array, length: Array, value: Array, keeps: bool
+) -> tuple[Array, ...]:
+    """Return what is at θ + step, after halving steps until the objective increases by a share of what is predicted."""
+    found = (objective.gradient if keeps else objective.derivatives)(theta + step)
+    size = np.ones(len(theta))
+    for _ in range(HALVINGS):
+        enough = found[0] >= value + SUFFICIENT_INCREASE * size * length**2
+        far = ~(enough | (length < FULL_STEP))
+        if not far.any():
+            break
+        step[far] /= 2
+        size[far] /= 2
+        again = _some(objective, far).derivatives(theta[far] + step[far])
+        for mine, new in zip(found, again, strict=False):
+            mine[far] = new
+    return found
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
-    """What a search wants to know of its objective at θ (outcome, column): all of it, or less."""
+class Modes:
+    """The normals with the modes and the curvatures of a posterior; as `Normals` of a `Lattice`.
 
-    theta: Array
-    wants: Literal["derivatives", "gradient", "value"]
-
-
-type Search[T] = Generator[Look, tuple[float, Array, Array | None], T]
-"""A search that says where to look, is sent value, gradient and minus Hessian there, and returns what it found."""
-
-
-def answered[T](search: Search[T], objective: Objective) -> T:
-    """Return what a search finds."""
-    try:
-        look = next(search)
-        while True:
-            look = search.send(_look(objective, look))
-    except StopIteration as end:
-        found: T = end.value
-        return found
-
-
-def newton_steps(
-    start: Array,
-    give_up: Callable[[Array], bool] | None = None,
-    kept_below: float = 0.0,
-    converged: float = CONVERGED,
-) -> Search[Optimum]:
-    """Search by Newton's method; parameters as of `newton`.
-
-    As it says where to look, several searches can look at the same rows together.
+    `likelihood`: Of γ. `prior`: Of γ, s and ρ. `otherwise`: Maximizes where Newton's method does not.
     """
-    theta, previous = start, np.inf
-    value, slope, curvature = yield Look(theta, "derivatives")
-    for _ in range(NEWTON_STEPS):
-        if curvature is not None:
-            lower, singular = linalg.lapack.dpotrf(curvature.T, lower=1)
-            if singular:
-                break
-        raveled = linalg.lapack.dpotrs(lower, slope.reshape(-1, 1), lower=1)[0][:, 0]
-        length = float(np.sqrt(np.maximum(raveled @ slope.ravel(), 0.0)))
-        step = raveled.reshape(theta.shape)
-        if length <= converged:
-            return Optimum(theta + step, converged=True)
-        if length <= ROUNDING and length > previous / 2:
-            return Optimum(theta, converged=False, at_rounding=True)
-        keeps = length < min(kept_below, previous * MUCH_SHORTER)
-        wants: Literal["derivatives", "gradient"] = "gradient" if keeps else "derivatives"
-        ahead = yield Look(theta + step, wants)
-        if length >= FULL_STEP and not ahead[0] >= value + SUFFICIENT_DECREASE * length**2:
-            step = yield from _shorten(theta, step, value, length**2)
-            ahead = yield Look(theta + step, wants)
-        theta, (value, slope, curvature) = theta + step, ahead
-        if give_up is not None and give_up(theta):
-            break
-        previous = length
-    return Optimum(theta, converged=False)
 
+    likelihood: SumOverRows
+    prior: WeightPrior
+    otherwise: Callable[[Objective, Array], Array]
 
-def _look(objective: Objective, look: Look) -> tuple[float, Array, Array | None]:
-    """Return value, gradient and minus the Hessian, as far as they are wanted."""
-    match look.wants:
-        case "derivatives":
-            return objective.derivatives(look.theta)
-        case "gradient":
-            return (*objective.gradient(look.theta), None)
-        case _:
-            return objective.value(look.theta), look.theta, None
+    def start(self, gamma: Array) -> tuple[Array, ...]:
+        """Return γ, and the derivatives of the likelihood there."""
+        return gamma, *self.likelihood.derivatives(gamma)
 
-
-def _shorten(theta: Array, step: Array, value: float, slope: float) -> Search[Array]:
-    """Halve a step that is too long until the objective increases by a share of what its slope predicts."""
-    size = 0.5
-    for _ in range(HALVINGS):
-        found, _, _ = yield Look(theta + size * step, "value")
-        if found >= value + SUFFICIENT_DECREASE * size * slope:
-            break
-        size /= 2
-    return size * step
-
-
-def together[T](
-    searches: Sequence[Search[T]], objectives: Sequence[LogPosterior], likelihood: MappedLikelihood
-) -> list[T]:
-    """Return what several searches find, which look at the rows together: as many passes as the longest takes."""
-    rows: Any = likelihood.likelihood
-    found: dict[int, T] = {}
-    looks: dict[int, Look] = {place: next(search) for place, search in enumerate(searches)}
-    while looks:
-        rows.derivatives_of_all([likelihood.theta(look.theta) for look in looks.values()])  # kept for those below
-        for place, look in list(looks.items()):
-            try:
-                looks[place] = searches[place].send(objectives[place].derivatives(look.theta))
-            except StopIteration as end:
-                found[place] = end.value
-                del looks[place]
-    return [found[place] for place in range(len(searches))]
+    def found(self, at: Array, starts: list[tuple[Array, ...]]) -> tuple[Array, Array, Array, list[Any]]:
+        """Return what a lattice asks for, by searches that look at the rows together."""
+        gamma, value, slope, curvature = map(np.array, zip(*starts, strict=True))
+        objective = LogPosterior(self.likelihood, self.prior.along(*at.T))
+        known = objective.of_likelihood(gamma, (value, slope, curvature))
+        optima = newton(objective, gamma, known, kept_below=KEPT_HESSIAN, converged=NODE_CONVERGED)
+        gamma = optima.theta
+        for i in np.flatnonzero(~optima.found):
+            gamma[i] = self.otherwise(LogPosterior(self.likelihood, self.prior.along(*at[i])), gamma[i])
+        of_rows = self.likelihood.derivatives(gamma)
+        value, _, curvature = objective.of_likelihood(gamma, of_rows)
+        return value, gamma, curvature, list(zip(gamma, *of_rows, strict=True))

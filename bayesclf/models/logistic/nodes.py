@@ -7,18 +7,19 @@ prior whose scales are given has one node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from operator import itemgetter
+from typing import Any, Protocol
 
 import numpy as np
-from scipy import linalg
 from scipy.interpolate import make_interp_spline
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
+from bayesclf.tables.numbers import blocks_of
 
 STEPS = 0.7, 1.5
 """Distances of the nodes in log s and logit ρ."""
@@ -26,8 +27,8 @@ OUTERMOST = 3
 """Nodes of logit ρ on either side of 0: ρ from .011 to .989. Beyond, modes hardly change."""
 DEPTH = 9.0
 """A node whose log density is this far below the largest one has no neighbors beyond."""
-NODE_CONVERGED = 1e-5
-"""Length of the last step to the mode at a node, in posterior sds."""
+AT_ONCE = 2**24
+"""Numbers in the Hessians of nodes that are made at once."""
 LARGEST_LATTICE = 2**26
 """Numbers in the factors of all nodes, above which one node, at the mode, has to do."""
 FINE, REACH = 16, 12.0
@@ -38,12 +39,20 @@ MODE_STEPS = 0.3, 0.05
 """Distances of the points that parabolas through the largest density go through."""
 
 type Place = tuple[int, int]
-type Starts = Mapping[Place, tuple[Array, Array]]
-"""(log s, logit ρ) of places, and γ from which the search for the mode of each starts."""
-type Found = tuple[float, Array, Array]
-"""log p(D, γ) at the mode γ, the mode (contrast, 1 + direction), and minus the Hessian of γ raveled."""
-type FindModes = Callable[[list[Array], list[Array]], list[Found]]
-"""From (log s, logit ρ) and starts γ to the modes, which may be searched for together."""
+
+
+class Normals(Protocol):
+    """Normals near the posterior of γ (contrast, 1 + direction), given (log s, logit ρ)."""
+
+    def start(self, gamma: Array, /) -> Any:
+        """Return what a search needs to know of γ to start from there."""
+
+    def found(self, at: Array, starts: list[Any], /) -> tuple[Array, Array, Array, list[Any]]:
+        """Return the normals at each (log s, logit ρ) (place, 2), by searches that start as given.
+
+        Returns: log p(D, γ) at their modes, (place); modes, (place, contrast, 1 + direction); minus the Hessians of γ
+        raveled, (place, γ, γ); and how searches start from each.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +60,8 @@ class Node:
     """One (log s, logit ρ).
 
     `at`: (log s, logit ρ). `gamma`: The mode of γ given both, (contrast, 1 + direction). `root`: Lower triangular root
-    of the inverse of minus the Hessian of γ, raveled in the prior's order, its rows in units of the prior's scales.
-    `log_evidence`: log p(D | s, ρ) by Laplace's approximation.
+    of the inverse of minus the Hessian of γ raveled, its rows in units of the prior's scales. `log_evidence`: log p(D |
+    s, ρ) by Laplace's approximation.
     """
 
     at: Array
@@ -60,54 +69,53 @@ class Node:
     root: Array
     log_evidence: float
 
-    @classmethod
-    def of(cls, prior: WeightPrior, at: Array, found: Found) -> Node:
-        """Return the node of a mode."""
-        value, gamma, curvature = found
-        reverse = prior.order[::-1]
-        upper = np.linalg.cholesky(curvature[np.ix_(reverse, reverse)])[::-1, ::-1]  # H = U Uᵀ
-        factor = linalg.solve_triangular(upper, np.eye(gamma.size), lower=False, trans="T")
-        log_evidence = value + 0.5 * gamma.size * LOG_2_PI - float(np.log(np.diag(upper)).sum())
-        scales = np.tile(prior.scales(*at)[: 1 + prior.seen], len(gamma))[prior.order]
-        return cls(at, gamma, factor / scales[:, None], log_evidence)
-
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
     """Nodes on a lattice of (log s, logit ρ), those that hold all but a trifle of the posterior.
 
-    `prior`: Of s, ρ and the weights. `nodes`: By place; (0, 0) is log s at its prior median and ρ = ½.
+    `prior`: Of s, ρ and the weights. `normals`: Near the posterior, given s and ρ. `nodes`: By place; (0, 0) is log s
+    at its prior median and ρ = ½.
     """
 
     prior: WeightPrior
-    find: FindModes
+    normals: Normals
     nodes: Mapping[Place, Node]
 
     @classmethod
-    def explored(cls, prior: WeightPrior, find: FindModes, start: Array) -> Lattice:
+    def explored(cls, prior: WeightPrior, normals: Normals, start: Array) -> Lattice:
         """Explore from the prior median in rounds, each of which adds the neighbors of nodes that are not hopeless.
 
         `start`: γ (contrast, 1 + direction) from which the first mode is searched for.
         """
-        lattice, expanded = cls(prior, find, {}), set[Place]()
-        ahead: dict[Place, Array] = {(0, 0): start}
+        lattice, top = cls(prior, normals, {}), -np.inf
+        ahead: dict[Place, Any] = {(0, 0): normals.start(start)}
         while ahead:
-            made = lattice.made([lattice.position(place) for place in ahead], list(ahead.values()))
-            lattice = cls(prior, find, {**lattice.nodes, **dict(zip(ahead, made, strict=True))})
-            top = max(map(lattice.log_density, lattice.nodes.values()))
-            alive = {place for place, node in lattice.nodes.items() if lattice.log_density(node) > top - DEPTH}
+            made, after = lattice.made(np.array([lattice.position(place) for place in ahead]), list(ahead.values()))
+            lattice = cls(prior, normals, {**lattice.nodes, **dict(zip(ahead, made, strict=True))})
+            top = max(top, *map(lattice.log_density, made))
             ahead = {
-                neighbor: lattice.nodes[place].gamma
-                for place in sorted(alive - expanded)
+                neighbor: start_there
+                for place, node, start_there in sorted(zip(ahead, made, after, strict=True), key=itemgetter(0))
+                if lattice.log_density(node) > top - DEPTH
                 for neighbor in lattice.neighbors(place)
                 if neighbor not in lattice.nodes
             }
-            expanded |= alive
         return lattice
 
-    def made(self, at: list[Array], starts: list[Array]) -> list[Node]:
-        """Return the nodes of several (log s, logit ρ)."""
-        return [Node.of(self.prior, each, found) for each, found in zip(at, self.find(at, starts), strict=True)]
+    def made(self, at: Array, starts: list[Any]) -> tuple[list[Node], list[Any]]:
+        """Return the nodes of several (log s, logit ρ) (place, 2), and how searches start from each."""
+        made, after = list[Node](), list[Any]()
+        size = len(self.prior.mean) * (1 + self.prior.seen)
+        for some in blocks_of(len(at), size**2, AT_ONCE):
+            values, gamma, curvature, starts_there = self.normals.found(at[some], starts[some])
+            upper = np.linalg.cholesky(curvature[:, ::-1, ::-1])[:, ::-1, ::-1]  # H = U Uᵀ
+            scales = np.tile(self.prior.scales(*at[some].T)[:, : 1 + self.prior.seen], len(self.prior.mean))
+            roots = np.linalg.inv(upper).swapaxes(1, 2) / scales[:, :, None]
+            evidence = values + 0.5 * size * LOG_2_PI - np.log(np.diagonal(upper, axis1=1, axis2=2)).sum(axis=1)
+            made += [Node(*each) for each in zip(at[some], gamma, roots, evidence.tolist(), strict=True)]
+            after += starts_there
+        return made, after
 
     def position(self, place: Place) -> Array:
         """Return (log s, logit ρ) of a place."""
@@ -149,7 +157,7 @@ class Lattice:
         top = max(self.nodes.values(), key=self.log_density)
         if len(self.nodes) == 1:
             return top
-        axes = [0] if self.prior.correlation is not None else [0, 1]
+        axes, start = [0] if self.prior.correlation is not None else [0, 1], self.normals.start(top.gamma)
         for distance in (1.0, *MODE_STEPS):
             shifts = [np.zeros(2)]
             for axis in axes:
@@ -157,11 +165,13 @@ class Lattice:
             if len(axes) > 1:
                 shifts.append(np.ones(2))
             size = distance * np.array(STEPS)
-            around = self.made([top.at + shift * size for shift in shifts], [top.gamma] * len(shifts))
+            around, after = self.made(top.at + np.array(shifts) * size, [start] * len(shifts))
             values = [self.log_density(node) for node in around]
             step = np.zeros(2)
             step[axes] = np.clip(np.nan_to_num(_vertex(np.array(values))), -2, 2)
-            top = max(*around, *self.made([top.at + step * size], [top.gamma]), key=self.log_density)
+            ahead, beyond = self.made((top.at + step * size)[None], after[:1])
+            made = zip([*around, *ahead], [*after, *beyond], strict=True)
+            top, start = max(made, key=lambda each: self.log_density(each[0]))
         return top
 
     @cached_property
@@ -172,15 +182,13 @@ class Lattice:
 
     @cached_property
     def affine(self) -> Array:
-        """γ of all places in the prior's order, and beside it the roots, (log s, logit ρ, parameter, 1 + parameter)."""
+        """γ of all places raveled, and beside it the roots, (log s, logit ρ, parameter, 1 + parameter)."""
         used = [[self.best]] if self.single else self.filled
-        return np.array(
-            [[np.column_stack([node.gamma.ravel()[self.prior.order], node.root]) for node in row] for row in used]
-        )
+        return np.array([[np.column_stack([node.gamma.ravel(), node.root]) for node in row] for row in used])
 
     @property
     def modes(self) -> Array:
-        """γ of all places in the prior's order, (log s, logit ρ, parameter)."""
+        """γ of all places raveled, (log s, logit ρ, parameter)."""
         return self.affine[..., 0]
 
     @property
@@ -194,7 +202,7 @@ class Lattice:
         γ = m + D R z, where m and R are interpolated and D are the scales of the prior; and log |D R| (draw).
         """
         scales = self.prior.scales(at[:, 0], at[:, 1])[:, : 1 + self.prior.seen]
-        scales = np.tile(scales, len(self.prior.mean))[:, self.prior.order]
+        scales = np.tile(scales, len(self.prior.mean))
         sizes, size = np.array(self.affine.shape[:2]), z.shape[1]
         place = np.clip((at - self.first) / STEPS, 0, sizes - 1)
         below = np.minimum(place.astype(int), np.maximum(sizes - 2, 0))
@@ -212,7 +220,6 @@ class Lattice:
             gamma[rows] = share @ modes + scales[rows] * (of_nodes @ roots.swapaxes(1, 2).reshape(-1, size))
             diagonal[rows] = share @ roots.diagonal(axis1=1, axis2=2)
         log_determinant = np.log(scales * diagonal).sum(axis=1)
-        gamma[:, self.prior.order] = gamma.copy()
         return gamma.reshape(len(z), len(self.prior.mean), -1), log_determinant
 
     @cached_property

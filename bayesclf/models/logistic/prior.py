@@ -286,12 +286,6 @@ class WeightPrior:
         return None if self.settings.correlation == LEARNED else float(self.settings.correlation)
 
     @cached_property
-    def order(self) -> Integers:
-        """Positions in γ, or in θ where no scale is learned, raveled, in the order in which a normal is factored."""
-        places = np.arange(len(self.mean) * (1 + self.seen)).reshape(len(self.mean), -1)
-        return places.ravel() if self.settings else np.concatenate([places[:, 0], places[:, 1:].ravel()])
-
-    @cached_property
     def columns(self) -> Array:
         """T, (1 + direction, 1 + column)."""
         T = np.zeros((1 + len(self.values), 1 + len(self.offset)))
@@ -317,12 +311,7 @@ class WeightPrior:
         return replace(self, settings=None, sd=self.sd * self.scales(np.asarray(log_scale), np.asarray(logit)))
 
     def along(self, log_scale: float | Array, logit: float | Array) -> WeightPrior:
-        """Return the prior, given s and ρ, of the coordinates that are searched.
-
-        Where a scale is learned, these are γ along the directions that the rows tell of; otherwise θ.
-        """
-        if self.settings is None:
-            return self
+        """Return the prior, given s and ρ, of γ along the directions that the rows tell of."""
         own, known = self.given(log_scale, logit), slice(1 + self.seen)
         return replace(
             own,
@@ -357,45 +346,46 @@ class WeightPrior:
 
     def theta(self, gamma: Array) -> Array:
         """Return θ (…, vector, 1 + column) of γ (…, contrast, 1 + direction)."""
-        return np.asarray(self.contrast @ (gamma @ self.columns))
+        w = gamma[..., 1:] if self.directions is None else gamma[..., 1:] @ self.directions.T
+        first = gamma[..., :1] - (w @ self.offset)[..., None]
+        return np.asarray(self.contrast @ np.concatenate([first, w], axis=-1))
 
     def log_density(self, theta: Array) -> Array:
-        """Return log p(θ), (draw), of θ (draw, vector, 1 + column), at s = 1 and ρ = 0 if these are not given.
+        """Return log p(θ), (…), of θ (…, vector, 1 + column), at s = 1 and ρ = 0 if these are not given.
 
         A flat prior of the intercept counts as 1.
         """
-        sd = np.atleast_2d(self.sd)[:, None, self.flat :]
+        sd = self.sd[..., None, self.flat :]
         z = (self.coordinates(theta) - self.mean)[..., self.flat :] / sd
-        log_sd = np.log(sd).sum(axis=(1, 2))
-        return np.asarray(-0.5 * np.sum(z**2, axis=(1, 2)) - len(self.mean) * log_sd + self._constant)
+        log_sd = np.log(sd).sum(axis=(-1, -2))
+        return np.asarray(-0.5 * np.sum(z**2, axis=(-1, -2)) - len(self.mean) * log_sd + self._constant)
 
     def gradient(self, theta: Array) -> Array:
-        """Return ∂ log p(θ)/∂θ, (vector, 1 + column), of one θ at s = 1 and ρ = 0."""
-        slope = self._to_contrasts.T @ ((self.mean - self.coordinates(theta)) / self.sd / self.sd)
-        weights = slope[:, 1:] if self.directions is None else slope[:, 1:] @ self.directions.T
-        return np.column_stack([slope[:, 0], weights + slope[:, :1] * self.offset])
+        """Return ∂ log p(θ)/∂θ, (…, vector, 1 + column), at s = 1 and ρ = 0 if these are not given."""
+        sd = self.sd[..., None, :]
+        slope = self._to_contrasts.T @ ((self.mean - self.coordinates(theta)) / sd / sd)
+        weights = slope[..., 1:] if self.directions is None else slope[..., 1:] @ self.directions.T
+        return np.concatenate([slope[..., :1], weights + slope[..., :1] * self.offset], axis=-1)
 
     def precision(self) -> Array:
-        """Return the precision matrix of θ raveled, vector by vector, at s = 1 and ρ = 0."""
-        to_gamma = np.eye(1 + len(self.offset), len(self.sd))  # the inverse of T
+        """Return the precision matrix of θ raveled, vector by vector, at s = 1 and ρ = 0 if these are not given."""
+        to_gamma = np.eye(1 + len(self.offset), self.sd.shape[-1])  # the inverse of T
         to_gamma[1:, 0] = self.offset
         if self.directions is not None:
             to_gamma[1:, 1:] = self.directions
-        within = self._to_contrasts.T @ self._to_contrasts
-        return np.asarray(np.kron(within, (to_gamma / self.sd**2) @ to_gamma.T))
+        root = to_gamma / self.sd[..., None, :]
+        within, across = self._to_contrasts.T @ self._to_contrasts, root @ root.swapaxes(-1, -2)
+        size = len(within) * len(to_gamma)
+        return np.asarray(np.einsum("vw,...cd->...vcwd", within, across)).reshape(*self.sd.shape[:-1], size, size)
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array, Array]:
         """Draw θ (draw, vector, 1 + column), log s (draw) and logit ρ (draw); the intercept must not be flat."""
-        zeros, shape = np.zeros(draws), (draws, *self.mean.shape)
-        if self.settings is None:
-            sd = self.sd * (np.sqrt(2.0) if self.symmetric else 1.0)
-            u = self.mean + sd * _noise(rng, shape, self.symmetric)
-            u[:, :, 0] -= u[:, :, 1:] @ self.offset
-            return u, zeros, zeros
-        log_scale = self.settings.log_median + self.settings.spread * rng.standard_normal(draws)
-        logit = rng.logistic(size=draws) if self.correlation is None else zeros
+        log_scale, logit = np.zeros((2, draws))
+        if self.settings is not None:
+            log_scale = self.settings.log_median + self.settings.spread * rng.standard_normal(draws)
+            logit = rng.logistic(size=draws) if self.correlation is None else logit
         sd = (self.sd * self.scales(log_scale, logit))[:, None]
-        return self.theta(self.mean + sd * rng.standard_normal(shape)), log_scale, logit
+        return self.theta(self.mean + sd * rng.standard_normal((draws, *self.mean.shape))), log_scale, logit
 
     def draw_unseen(self, rng: np.random.Generator, seen: Array, log_scale: Array, logit: Array) -> Array:
         """Return γ (draw, contrast, 1 + direction), given what the rows tell of; the rest comes from its prior."""

@@ -6,8 +6,9 @@ curvature at the mode sees no wall; moments do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -16,8 +17,8 @@ from scipy.stats import qmc
 
 from bayesclf.arrays import Array
 from bayesclf.models.logistic.density import POINTS, compiled_averages
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, log_normalizer
-from bayesclf.models.logistic.nodes import Found
+from bayesclf.models.logistic.likelihood import Likelihood, log_normalizer
+from bayesclf.models.logistic.prior import WeightPrior
 
 REACH = 7.0
 """How many sds the points at which the likelihood of a row is averaged along one axis reach from the mean."""
@@ -28,16 +29,30 @@ LEAST = 1e-6
 """Share of the precision of a row's scores that the other rows keep at least."""
 
 
+type Sites = tuple[Array, Array]
+"""τ (row, contrast, contrast) and ν (row, contrast)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Propagation:
-    """Normals near the posterior under several priors, each found from the sites of one nearby.
+    """Normals with about the moments of the posterior; as `Normals` of a `Lattice`.
 
-    `likelihood`: Of dense rows. `contrast`: M, (vector, contrast): the scores of a row are M φ, with φ = γ x.
+    `likelihood`: Of dense rows along the directions of γ. `prior`: Of γ, s and ρ. The scores of a row are M φ, with φ =
+    γ x.
     """
 
     likelihood: Likelihood
-    contrast: Array
-    known: dict[bytes, tuple[Array, Array]] = field(default_factory=dict)
+    prior: WeightPrior
+
+    @property
+    def contrast(self) -> Array:
+        """M, (vector, contrast)."""
+        return self.prior.contrast
+
+    def found(self, at: Array, starts: list[Any]) -> tuple[Array, Array, Array, list[Any]]:
+        """Return what a lattice asks for; searches start from the sites of rows."""
+        values, means, precisions, sites = zip(*map(self.normal, at, starts), strict=True)
+        return np.array(values), np.array(means), np.array(precisions), list(sites)
 
     @cached_property
     def points(self) -> tuple[Array, Array]:
@@ -56,22 +71,22 @@ class Propagation:
         root = np.linalg.cholesky(u.T @ u / len(u))  # of covariance I to the last digit
         return np.asarray(linalg.solve_triangular(root, u.T, lower=True).T), np.full(len(u), -np.log(len(u)))
 
-    def normal(self, objective: LogPosterior, start: Array) -> Found:
-        """Return mean (contrast, column) and precision of the normal, and a value that makes its log p(D) Laplace's.
+    def normal(self, at: Array, start: Sites) -> tuple[float, Array, Array, Sites]:
+        """Return a value that makes log p(D) of the normal Laplace's, its mean and precision, and its sites.
 
         Each row's likelihood has a site, a factor exp(ν·φ − ½ φᵀτφ). The normal with that likelihood in place of the
         site has the mean and covariance of φ that it has with all sites.
 
-        `objective`: Log posterior of γ. `start`: γ (contrast, column) near its mode, or a mean found before.
+        `at`: (log s, logit ρ). `start`: Sites to start from.
 
         Raises `FloatingPointError` or `LinAlgError` where a number overflows or a precision is not positive.
 
         See Minka (2001), *Expectation propagation for approximate Bayesian inference*, UAI. Kuss and Rasmussen (2005),
         *Assessing approximate inference for binary Gaussian process classification*, JMLR 6.
         """
-        X, prior, shape = np.asarray(self.likelihood.X), objective.prior, start.shape
+        X, prior, (tau, nu) = np.asarray(self.likelihood.X), self.prior.along(*at), start
+        shape = prior.mean.shape
         of_prior, pull = prior.precision(), prior.gradient(np.zeros(shape)).ravel()
-        tau, nu = self.known.get(start.tobytes()) or self._expansion(start)
         for _ in range(SWEEPS):
             lower = np.linalg.cholesky(self._precision(tau) + of_prior)
             gamma = linalg.cho_solve((lower, True), (nu.T @ X).ravel() + pull).reshape(shape)
@@ -82,11 +97,10 @@ class Propagation:
             tau, nu = tau + STEP * (new_tau - tau), nu + STEP * (new_nu - nu)
             if np.linalg.norm(changed) < SETTLED:
                 break
-        self.known[gamma.tobytes()] = tau, nu
-        value = float(prior.log_density(gamma[None])[0] + log_site.sum())
+        value = float(prior.log_density(gamma) + log_site.sum())
         if not np.isfinite(value):
             raise FloatingPointError
-        return value, gamma, lower @ lower.T
+        return value, gamma, lower @ lower.T, (tau, nu)
 
     def _matched(self, mean: Array, root: Array, tau: Array, nu: Array) -> tuple[Array, Array, Array, Array]:
         """Return what each row's likelihood makes of the normal of its φ = m + R u.
@@ -118,7 +132,7 @@ class Propagation:
         log_site = log_total + 0.5 * (np.sum(half**2, axis=1) - log_p)
         return log_site, np.linalg.norm(moved, axis=1) + np.abs(np.log(own).sum(axis=1) - log_p), new_tau, new_nu
 
-    def _expansion(self, gamma: Array) -> tuple[Array, Array]:
+    def start(self, gamma: Array) -> Sites:
         """Return the sites τ and ν that have the value, slope and curvature of the likelihoods at γ."""
         phi, y, weight = self.likelihood.X @ gamma.T, self.likelihood.y, self.likelihood.weight
         scores = phi @ self.contrast.T

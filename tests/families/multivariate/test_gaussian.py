@@ -8,13 +8,12 @@ import pytensor.tensor as pt
 import pytest
 from helpers.cases import MULTIVARIATE_GAUSSIAN
 from helpers.families import PYTHON
-from scipy import integrate, optimize, stats
+from scipy import stats
 from scipy.special import logsumexp
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Axes, Gaussian, MultivariateGaussian
 from bayesclf.families.multivariate import gaussian
-from bayesclf.families.multivariate.covariance import expectation, submatrix
 from bayesclf.pymc_models import multivariate_normals
 
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
@@ -88,41 +87,6 @@ def gains(prior, X, y, c, group):
 
 
 @both
-def test_what_is_learned_is_quadrature_over_families_of_given_degrees(covariance):
-    """Mode, mean and interval of ν, and the predictive, by adaptive quadrature in ν of closed forms given it."""
-    X, y = data(2, n=25, missing=0.0)
-    prior, statistics = resolved(covariance, X, y)
-    posterior, group = prior.posterior(statistics), 0 if covariance == "shared" else 2
-
-    def log_density(c):
-        return stats.lognorm.logpdf(c, 1, scale=3) + gains(prior, X, y, [c], group)[0]
-
-    highest = log_density(10.0)
-
-    def integral(value):
-        return integrate.quad(lambda t: np.exp(log_density(np.exp(t)) - highest + t) * value(np.exp(t)), -4, 9)[0]
-
-    total = integral(lambda c: 1.0)
-    nu = np.atleast_1d(posterior.mean()["nu"][0])[group]
-    np.testing.assert_allclose(integral(lambda c: c + 4) / total, nu, rtol=1e-6)
-    low, high = np.quantile(posterior.freedom.draw(np.random.default_rng(0), 4000)[:, group], [0.025, 0.975])
-    inside = integrate.quad(lambda t: np.exp(log_density(np.exp(t)) - highest + t), np.log(low), np.log(high))[0]
-    assert abs(inside / total - 0.95) < 0.02
-    mode = optimize.minimize_scalar(lambda t: -log_density(np.exp(t)) - t, bounds=(-2, 7), method="bounded")
-    np.testing.assert_allclose(np.atleast_1d(prior.map(statistics)["nu"][0])[group], np.exp(mode.x) + 4, rtol=1e-4)
-
-    x, k = X[:1] + 0.3, 0 if covariance == "shared" else 2
-
-    def predictive(c):
-        psi = c * prior.scale[:, :, None] * np.eye(3)
-        given = replace(prior, nu=np.full(len(prior.nu), c + 4), psi=psi, scale=None)
-        return np.exp(given.posterior(statistics).log_predictive(x)[0, k])
-
-    found = np.exp(posterior.log_predictive(x)[0, k])
-    np.testing.assert_allclose(found, integral(predictive) / total, rtol=1e-6)
-
-
-@both
 def test_estimates_are_those_given_the_degrees_of_freedom_found(covariance):
     X, y = data(3, missing=0.2)
     prior, statistics = resolved(covariance, X, y)
@@ -185,62 +149,23 @@ def test_predictive_intervals_of_six_rows_a_class_are_nearly_calibrated(covarian
 # Expectation and maximization
 
 
-def observed_log_likelihood(statistics, parameters):
-    """Return Σ log p(seen cells | y, μ, Σ) over all rows.
-
-    Each group of rows gives −(n/2) log|2πΣ_ss| − ½ tr Σ_ss⁻¹(S + n(x̄ − μ_s)(x̄ − μ_s)ᵀ).
-    """
-    mu, Sigma = parameters["mu"][0], np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
-    total = 0.0
-    for g, (s, k) in enumerate(zip(statistics.seen, statistics.labels, strict=True)):
-        n, deviation, covariance = statistics.n[g], (statistics.mean[g] - mu[k])[s], submatrix(Sigma[k], s)
-        squares = np.linalg.solve(covariance, submatrix(statistics.scatter[g], s) + n * np.outer(deviation, deviation))
-        total -= 0.5 * float(n * np.linalg.slogdet(2 * np.pi * covariance)[1] + np.trace(squares))
-    return total
-
-
-def unpacked(vector, groups):
-    rows, columns = np.tril_indices(3)
-    factor = np.zeros((groups, 3, 3))
-    factor[:, rows, columns] = vector[9:].reshape(groups, 6)
-    factor[:, range(3), range(3)] = np.exp(factor[:, range(3), range(3)])
-    Sigma = factor @ factor.swapaxes(1, 2)
-    return {"mu": vector[:9].reshape(1, 3, 3), "Sigma": Sigma if groups == 1 else Sigma[None]}
-
-
-@both
-def test_the_maximum_from_expected_scatters_is_where_they_come_from(covariance):
-    prior, statistics = resolved(covariance, *data(4, n=45))
-    estimate = prior.mle(statistics)
-    again = prior.mle(expectation(statistics, estimate))
-    for name, values in estimate.items():
-        np.testing.assert_allclose(again[name], values, atol=1e-6)
-
-
-@pytest.mark.slow
 @both
 @pytest.mark.parametrize("estimate", ["mle", "map"])
-def test_estimates_from_missing_cells_are_the_maximum(covariance, estimate):
-    """Against a general optimizer of the density of rows and prior, written with SciPy."""
+def test_no_step_from_an_estimate_of_missing_cells_rises(covariance, estimate):
+    """The slope of the density of rows and prior, written with SciPy, is 0."""
     X, y = data(4, n=45)
     prior, statistics = resolved(covariance, X, y, nu=5.0)
-    groups = 1 if covariance == "shared" else 3
+    case = replace(next(one for one in MULTIVARIATE_GAUSSIAN if one.family.covariance == covariance), family=prior)
 
-    def loss(vector):
-        parameters = unpacked(vector, groups)
-        total = observed_log_likelihood(statistics, parameters)
-        if estimate == "map":
-            Sigma = np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
-            total += sum(stats.invwishart.logpdf(Sigma[g], prior.nu[g], prior.psi[g]) for g in range(groups))
-            total += sum(
-                stats.multivariate_normal.logpdf(parameters["mu"][0, k], prior.m[k], Sigma[k]) for k in range(3)
-            )
-        return -total
+    def log_density(vector):
+        parameters = case.constrained(vector)
+        of_prior = case.log_prior(prior, parameters) if estimate == "map" else 0.0
+        return row_log_density(X, y, parameters).sum() + of_prior
 
-    found = optimize.minimize(loss, np.zeros(9 + 6 * groups), options={"gtol": 1e-6})
-    expected, ours = unpacked(found.x, groups), getattr(prior, estimate)(statistics)
-    for name in ("mu", "Sigma"):
-        np.testing.assert_allclose(ours[name], expected[name], atol=2e-4, err_msg=name)
+    at = case.unconstrained(getattr(prior, estimate)(statistics))
+    steps = 1e-4 * np.eye(len(at))
+    slopes = [(log_density(at + step) - log_density(at - step)) / 2e-4 for step in steps]
+    np.testing.assert_allclose(slopes, 0.0, atol=1e-3)
 
 
 def test_a_posterior_from_missing_cells_is_refused():

@@ -1,12 +1,8 @@
 """Columns that do not depend on the class, where the contract does not look: shared draws, and missing cells."""
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.suites import mainly
-from scipy.special import xlogy
 
 import bayesclf as bc
 from bayesclf.errors import InputError
@@ -14,7 +10,6 @@ from bayesclf.errors import InputError
 LEVELS = {"rain": ("no", "yes"), "wet": ("dry", "wet"), "mood": ("bad", "fair", "good"), "dice": ("1", "2", "3")}
 EDGES = (("rain", "wet"), ("wet", "mood"))
 FREE = ("rain", "wet", "dice")
-GIVEN = {"rain": (), "wet": ("rain",), "mood": ("wet",), "dice": ()}
 CLASSES = ("home", "out", "work")
 
 
@@ -33,27 +28,6 @@ def network(**options):
     return bc.BayesNetClassifier(**{**settings, **options})
 
 
-def tables():
-    """Return the keys of all tables."""
-    return [
-        (name, label, given)
-        for name, parents in GIVEN.items()
-        for label in (("all",) if name in FREE else CLASSES)
-        for given in product(*(LEVELS[parent] for parent in parents))
-    ]
-
-
-def probability(theta, row, label):
-    """Return p(x | y) of a row without gaps."""
-    keys = {name: (name, "all" if name in FREE else label, tuple(row[p] for p in GIVEN[name])) for name in GIVEN}
-    return np.prod([theta[keys[name]][row[name]] for name in GIVEN])
-
-
-def with_gaps(X, seed=3):
-    rng = np.random.default_rng(seed)
-    return X.mask(rng.random(X.shape) < 0.35)
-
-
 def test_all_classes_of_a_draw_have_one_table():
     X, y = rows()
     clf = network(inference=bc.engines.Exact(draws=40, chains=1)).fit(X, y)
@@ -65,51 +39,6 @@ def test_all_classes_of_a_draw_have_one_table():
     np.testing.assert_array_equal(draws[:, 0, free], draws[:, 1, free])
     np.testing.assert_array_equal(draws[:, 0, free], draws[:, 2, free])
     assert (draws[:, 0, ~np.array(free)] != draws[:, 1, ~np.array(free)]).any()
-
-
-# Missing training cells
-
-
-def observed_log_likelihood(theta, X, y):
-    total = 0.0
-    for (_, row), label in zip(X.iterrows(), y, strict=True):
-        choices = [LEVELS[name] if pd.isna(row[name]) else (row[name],) for name in LEVELS]
-        total += np.log(sum(probability(theta, dict(zip(LEVELS, v, strict=True)), label) for v in product(*choices)))
-    return total
-
-
-def as_theta(parameters, clf):
-    """Return θ of one hypothesis by table."""
-    names, theta = clf.model_.coords()["cell"], {}
-    for cell, name in enumerate(names):
-        value, _, condition = name.partition(" | ")
-        column, level = value.split("=")
-        given = (condition.split("=")[1],) if condition else ()
-        for k, label in enumerate(CLASSES):
-            key = (column, "all" if column in FREE else label, given)
-            theta.setdefault(key, {})[level] = parameters["theta"][0, k, cell]
-    return theta
-
-
-@pytest.mark.parametrize("rule", mainly(["mle", "map"], "map"))
-def test_em_arrives_where_no_small_step_rises(rule):
-    X, y = rows(150)
-    X = with_gaps(X, 8)
-    clf = network(inference=rule).fit(X, y)
-    theta = as_theta(clf._point(rule), clf)
-    added = 0.0 if rule == "mle" else 0.5
-
-    def objective(theta):
-        prior = sum(xlogy(added, list(theta[key].values())).sum() for key in tables())
-        return observed_log_likelihood(theta, X, y) + prior
-
-    best, rng = objective(theta), np.random.default_rng(0)
-    for key in tables():
-        for _ in range(2):
-            step = rng.normal(size=len(theta[key])) * 1e-2
-            values = np.array(list(theta[key].values())) * np.exp(step)
-            moved = {**theta, key: dict(zip(theta[key], values / values.sum(), strict=True))}
-            assert objective(moved) < best + 1e-7
 
 
 # What cannot be

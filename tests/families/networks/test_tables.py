@@ -1,6 +1,7 @@
 """Joint tables and Bayesian networks against enumeration: every completion, every row, every hypothesis of a grid."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -153,9 +154,9 @@ def test_counts_and_sums_have_the_likelihood_of_the_rows(family, rng):
 @pytest.mark.parametrize("family", [JointTable(), BayesianNetwork(edges=(("a", "b"),))], ids=["joint", "network"])
 @pytest.mark.parametrize("estimate", ["mle", "map"])
 def test_em_finds_the_optimum_of_a_tiny_table(family, estimate):
-    axes = Axes(("k",), ("a", "b"), ((0, 1), (0, 1)))
     X = np.array([[0, 0]] * 3 + [[0, 1]] + [[1, 1]] * 2 + [[1, 0]] + [[-1, 1]] * 3 + [[1, -1]] * 2)
-    prior, statistics = resolved(family, X, np.zeros(len(X), dtype=int), axes)
+    axes, y = Axes(("k",), ("a", "b"), ((0, 1), (0, 1))), np.arange(len(X)) % 2
+    prior, statistics = resolved(family, X, 0 * y, axes)
     value = objective(prior, statistics, 1.0 if estimate == "map" else 0.0)
     simplexes = prior.layout(axes).simplexes
 
@@ -166,6 +167,9 @@ def test_em_finds_the_optimum_of_a_tiny_table(family, estimate):
     found = getattr(prior, estimate)(statistics)["theta"][0]
     np.testing.assert_allclose(value(found), -best.fun, rtol=1e-9)
     np.testing.assert_allclose(found, dirichlet.normalize(np.exp(best.x)[None], simplexes), atol=1e-4)
+    if isinstance(family, BayesianNetwork):  # tables of all classes are those of all rows
+        free, of_classes = resolved(replace(family, class_free=("a", "b")), X, y, replace(axes, labels=("k", "l")))
+        np.testing.assert_allclose(getattr(free, estimate)(of_classes)["theta"][0], [found[0], found[0]], atol=1e-4)
 
 
 def test_a_missing_cell_that_no_observed_one_depends_on_leaves_a_closed_form(rng):

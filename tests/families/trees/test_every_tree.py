@@ -11,7 +11,7 @@ from scipy.special import gammaln, logsumexp
 from bayesclf.errors import Refused
 from bayesclf.families import Axes, EveryTree
 from bayesclf.families.trees import every_tree as module
-from bayesclf.families.trees.every_tree import directed, pairs
+from bayesclf.families.trees.every_tree import directed
 
 SIZES = (2, 3, 2, 4)
 LABELS = ("no", "yes")
@@ -157,35 +157,6 @@ def test_the_prior_expects_few_edges():
     family = EveryTree(2.0, forests=True)
     prior = family.resolve_prior(family.statistics(np.empty((0, 4), int), np.empty(0, int), axes_of(SIZES)))
     assert prior.edge_probabilities().sum() / 2 == pytest.approx(4 * 3 / (4 + 4))
-
-
-@pytest.mark.parametrize("options", [{}, {"forests": True}], ids=str)
-def test_draws_are_of_the_posterior(options, rng):
-    X, y = dependent_rows(rng, 25)
-    _, _, posterior = fitted(X, y, None, SIZES, **options)
-    draws = 8000
-    drawn = posterior.draw(rng, draws)
-    found = drawn["tree"].mean(axis=0)
-    expected = posterior.edge_probabilities()[pairs(4)]
-    assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / draws) + 1e-9).all()
-    # The average of p(x | y, T, θ) over the posterior is the predictive.
-    densities = np.exp(posterior.log_density(X[:5], drawn))
-    error = densities.std(axis=0) / np.sqrt(draws)
-    assert (np.abs(densities.mean(axis=0) - np.exp(posterior.log_predictive(X[:5]))) < 5 * error).all()
-
-
-def test_a_tree_s_density_does_not_depend_on_its_root(rng):
-    X, y = dependent_rows(rng, 40)
-    _, _, posterior = fitted(X, y, None, SIZES)
-    mean = posterior.mean()
-    # Renaming the features in reverse order moves the root to the other end.
-    reversed_axes = Axes(LABELS, posterior.axes.features[::-1], posterior.axes.levels[::-1])
-    family = EveryTree((1.0, 4.0))
-    statistics = family.statistics(X[:, ::-1], y, reversed_axes)
-    other = family.resolve_prior(statistics).posterior(statistics)
-    np.testing.assert_allclose(
-        other.log_density(X[:, ::-1], other.mean()), posterior.log_density(X, mean), rtol=1e-12, atol=1e-12
-    )
 
 
 def naive_density(X, present, theta):

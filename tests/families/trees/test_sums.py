@@ -72,19 +72,3 @@ def test_drawn_trees_follow_their_weights(spread, rng):
     _, group = np.unique(group, return_inverse=True)
     share, observed = np.bincount(group, share), np.bincount(group, observed)
     assert stats.chisquare(observed, share / share.sum() * draws).pvalue > 1e-4
-
-
-def test_drawn_trees_where_weights_span_thousands_of_nats(rng):
-    # Two tight pairs, two loose vertices; a loose end attaches at either side of a pair with equal weights.
-    log_weights = np.full((6, 6), -2000.0)
-    log_weights[0, 1] = log_weights[1, 0] = 1500.0
-    log_weights[2, 3] = log_weights[3, 2] = 900.0
-    log_weights[1, 2] = log_weights[2, 1] = -2000.0 + np.log(3)
-    _, probabilities = enumerated(log_weights)
-    draws = 4000
-    drawn = MaximumTree.of(log_weights).draw(rng, draws)
-    share = np.zeros((6, 6))
-    for a, b in ((0, 1), (1, 0)):
-        np.add.at(share, (drawn[..., a], drawn[..., b]), 1 / draws)
-    error = np.sqrt(np.maximum(probabilities * (1 - probabilities), 0) / draws)
-    assert (np.abs(share - probabilities) <= 4.5 * error + 1e-12).all()

@@ -254,7 +254,7 @@ def test_the_modes(n_labels: int, name: str) -> None:
     for shift in ([0.05, 0.0], [-0.05, 0.0], [0.0, 0.15], [0.0, -0.15]):
         if model.weight_prior.correlation is not None and shift[1]:
             continue
-        (beside,) = lattice.made([best.at + np.array(shift)], [best.gamma])
+        (beside,), _ = lattice.made((best.at + shift)[None], [lattice.normals.start(best.gamma)])
         assert lattice.log_density(beside) <= lattice.log_density(best) + 1e-6
     objective, _ = model.objective("map")
     mode = model.map()

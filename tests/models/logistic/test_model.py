@@ -107,10 +107,10 @@ class TestMap:
         objective, start = model.objective("map")
         far = start - 60 * (model._mode - start)
         step = np.linalg.solve(objective.derivatives(far)[2], objective.gradient(far)[1].ravel()).reshape(far.shape)
-        assert objective.value(far + step) < objective.value(far)  # so that the test is about something
-        optimum = newton.newton(objective, far)
+        assert objective.gradient(far + step)[0] < objective.gradient(far)[0]  # so that the test is about something
+        optimum = newton.newton(objective, far[None])
         assert optimum.converged
-        np.testing.assert_allclose(optimum.theta, model._mode, atol=1e-7)
+        np.testing.assert_allclose(optimum.theta[0], model._mode, atol=1e-7)
 
     def test_nearly_flat_prior_on_separable_data(self) -> None:
         model = model_of([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], LogisticPrior(prior_scale=1e4))
@@ -126,18 +126,6 @@ class TestMle:
         model = model_of(X, y)
         p = probabilities(model, encoded(X), model.mle())
         np.testing.assert_allclose(p, theirs.predict_proba(X), atol=1e-5)
-
-    def test_collinear_columns(self) -> None:
-        numbers, _, y, _ = mixed(3, n=200)
-        x = numbers[:, :1]
-        noise = np.random.default_rng(2).normal(size=(len(x), 1))
-        alone, twice = model_of(np.hstack([x, noise]), y), model_of(np.hstack([x, noise, 32 + 1.8 * x]), y)
-        rows, more = encoded(np.hstack([x, noise])), encoded(np.hstack([x, noise, 32 + 1.8 * x]))
-        np.testing.assert_allclose(
-            probabilities(twice, more, twice.mle()), probabilities(alone, rows, alone.mle()), atol=1e-9
-        )
-        standardized = twice.mle()["weight"][0] * twice.design.scale
-        np.testing.assert_allclose(standardized[:, 0], standardized[:, 2], atol=1e-9)
 
     def test_levels_are_collinear_with_the_intercept(self) -> None:
         rng = np.random.default_rng(0)

@@ -1,5 +1,7 @@
 """The normal by expectation propagation has the moments of the posterior, and its evidence."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from helpers.logistic import mixed_model
@@ -28,7 +30,7 @@ def test_two_weights_have_the_moments_and_the_evidence_of_a_dense_grid(scale: fl
     assert found.log_evidence == pytest.approx(exact, abs=0.15)
     assert abs(found.log_evidence - exact) < abs(model.lattice.best.log_evidence - exact)
     np.testing.assert_allclose(found.gamma[0], mean, atol=0.2 * sd.max())
-    own = np.sqrt(np.diag(found.root @ found.root.T)[np.argsort(model.weight_prior.order)])
+    own = np.sqrt(np.diag(found.root @ found.root.T))
     np.testing.assert_allclose(own, sd, rtol=0.3)
 
 
@@ -40,12 +42,12 @@ def test_of_three_classes_it_has_the_moments_of_a_chain(form: str) -> None:
     assert draws is not None
     theta = model._theta(draws.parameters["intercept"], draws.parameters["weight"])
     sd = theta.std(axis=0)
-    assert (np.abs(theta.mean(axis=0) - node.gamma) < 0.2 * sd).all()
+    assert (np.abs(theta.mean(axis=0) - model.weight_prior.theta(node.gamma)) < 0.2 * sd).all()
 
 
 def test_points_stand_for_a_standard_normal_or_are_too_few() -> None:
     for contrasts in (2, 10, 64):
-        points, log_weight = Propagation(None, np.eye(contrasts)).points  # type: ignore[arg-type]
+        points, log_weight = Propagation(None, SimpleNamespace(contrast=np.eye(contrasts))).points  # type: ignore[arg-type]
         np.testing.assert_allclose(points.T @ (np.exp(log_weight)[:, None] * points), np.eye(contrasts), atol=1e-9)
     with pytest.raises(np.linalg.LinAlgError, match="too few points"):
-        _ = Propagation(None, np.eye(65)).points  # type: ignore[arg-type]
+        _ = Propagation(None, SimpleNamespace(contrast=np.eye(65))).points  # type: ignore[arg-type]
