@@ -196,14 +196,3 @@ def test_a_notebook_shows_progress_and_clears_it(tmp_path):
     _, told, quiet = notebook.cells
     assert [output.get("data", {}).get("text/html") for output in told.outputs] == ["", None]
     assert quiet.outputs == []
-
-
-def test_what_is_done_is_one_short_line(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "DELAY", 0.0)
-    monkeypatch.setattr(progress, "_on_terminal", lambda: False)
-    with progress.shown("first", 2, True) as tell:
-        tell("a\x1b[2J\n" + "name " * 9999, 1, 2)
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert len(said) < 100
-    assert "\x1b" not in said

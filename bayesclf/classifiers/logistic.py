@@ -31,7 +31,6 @@ from bayesclf.models.logistic.design import (
     about_joined,
     encoded,
     gaps_of,
-    levels_of,
     names_of,
     training_columns,
 )
@@ -228,9 +227,7 @@ class LogisticRegression(BayesClassifier):
         if not self._takes_some_rows():
             training = training.merged()
         encoded_rows, y, weight = training.rows, training.y, training.weight
-        numbers, categories = (names_of(self._columns, kind) for kind in ("number", "category"))
-        cells, codes = encoded_rows.cells
-        design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels_of(self._columns))
+        design = LogisticDesign.fit(encoded_rows.cells[0], weight, self._columns)
         if not isinstance(frame, SparseTable):
             design.require_memory(len(y))
         X = design.matrix(encoded_rows)
@@ -370,8 +367,7 @@ class Survey:
     @cached_property
     def design(self) -> LogisticDesign:
         """The columns of the design matrix."""
-        numbers, categories = (names_of(self.columns, kind) for kind in ("number", "category"))
-        return LogisticDesign.of_moments(self.numbers, self.gaps, numbers, categories, levels_of(self.columns))
+        return LogisticDesign.of_moments(self.numbers, self.gaps, self.columns)
 
 
 def surveyed(self: Any, so_far: Survey | None, rows: Counted) -> Survey:

@@ -186,7 +186,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     if how.classes is None:
         require_classes(table[how.target])
     as_written = how.wish.labels_as_written or client is not None
-    found = decided_by(table, how.target, as_written, keep, stream.where, every_row, stream.notes)
+    found = decided_by(table, how.target, as_written, keep, stream.where, every_row, stream.sum_below)
     if found.slips:
         stream = changed(stream, how.target, lambda y: renamed(y, found.slips))
     left, notes = found.left_out, [*found.notes, *stream.notes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -228,7 +229,7 @@ def _fit_stream(
     return [rows, *classifier.notes_]
 
 
-@options.reads_files
+@partial(options.reads_files, without="keep")
 def predict(
     model: options.ModelArgument,
     table: options.TableArgument,
@@ -238,6 +239,7 @@ def predict(
     rule: Annotated[str | None, option("--rule", "NAME", "Another rule than the classifier's.", False)] = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
+    copy: Annotated[list[str] | None, option("--copy", "COL", "Write this column too.", False)] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -263,7 +265,7 @@ def predict(
         Extras(),
         missing=reading.pop("missing"),
         reading=reading,
-        keep=reading.get("keep", ()),
+        copy=copy or (),
         resume=parts,
         tell_unseen=lambda sentence: complain(f"note: {sentence}"),
     )

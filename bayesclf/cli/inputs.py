@@ -19,7 +19,7 @@ from bayesclf.tables import columns, datasets
 from bayesclf.tables.columns import ColumnKind, require_column
 from bayesclf.tables.datasets import Dataset
 from bayesclf.tables.remarks import describe_columns
-from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, written
+from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, without_numbers, written
 
 NAME_WIDTH = 30
 """The most characters of a name in the table of columns."""
@@ -103,7 +103,7 @@ def load_training(
     frame = dataset.frame.drop(columns=list(dict.fromkeys([*drop, *dataset.left_out])))
     if len(frame.columns) == 1:
         raise InputError(f"no column is left other than the label {dataset.target!r}; keep at least one")
-    described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds})
+    described = columns_of(dataset, frame, {name: kinds[name] for name in frame if name in kinds})
     X, y = frame.drop(columns=dataset.target), frame[dataset.target]
     X.attrs[columns.NOTES] = tuple(dict.fromkeys([*dataset.notes, *filter(None, described["note"])]))
     if y.nunique() < 2:
@@ -113,6 +113,15 @@ def load_training(
     for name in X.columns[X.isna().all()]:
         raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
     return Training(dataset, X, y, described)
+
+
+def columns_of(dataset: Dataset, frame: pd.DataFrame, kinds: Mapping[str, ColumnKind]) -> pd.DataFrame:
+    """Return the description of columns, with those notes that the file has, which also count rows without a label."""
+    described = describe_columns(frame, dataset.target or None, kinds)
+    if source_files(dataset):
+        of_file = {without_numbers(note): note for note in dataset.notes}
+        described["note"] = [of_file.get(without_numbers(note), "") for note in described["note"]]
+    return described
 
 
 def source_files(dataset: Dataset) -> list[str]:

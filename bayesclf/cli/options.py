@@ -182,20 +182,21 @@ def _missing_values(given: Sequence[str]) -> dict[str | None, list[object]]:
     return values
 
 
-def reads_files(command: Callable[..., None], shown: bool = False) -> Callable[..., None]:
-    """Add the options of `READING` to a command, which gets those that were given as `reading`.
+def reads_files(command: Callable[..., None], shown: bool = False, without: str = "") -> Callable[..., None]:
+    """Add the options of `READING` to a command, one may be left out; it gets those that were given as `reading`.
 
     `shown` is whether its help lists them; the help of other commands says where they are listed.
     """
     own = signature(command, eval_str=True)
+    added = {name: kind for name, kind in READING.items() if name != without}
 
     def run(**given: Any) -> None:
         """Run the command with the options of reading as one argument."""
-        reading = {name: given.pop(name) for name in READING}
+        reading = {name: given.pop(name) for name in added}
         command(**given, reading=_reading({name: value for name, value in reading.items() if value not in (None, [])}))
 
     parameters = [option for name, option in own.parameters.items() if name != "reading"]
-    for name, kind in READING.items():
+    for name, kind in added.items():
         what, told = get_args(kind)
         told = copy(told)
         told.hidden = not shown

@@ -41,7 +41,7 @@ def show_comparison(console: Console, comparison: Comparison, issues: Sequence[I
     seconds
         Time that the command took.
     """
-    display, said = overview(comparison), verdict(comparison, comparison.table)
+    display, said = overview(comparison), verdict(comparison)
     scores = replace(display, sentences=())  # the verdict says more
     console.print(scores.text(console.width, most_lines=None), soft_wrap=True)
     sentences = [f"{models}: {note}" for models, note in _notes(comparison)]
@@ -107,7 +107,7 @@ def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: T
     on the same machine writes the same text.
     """
     table = comparison.table
-    said = verdict(comparison, table)
+    said = verdict(comparison)
     labels = enumerate(comparison.classes)
     document = {
         "rows": len(training.y),

@@ -17,7 +17,7 @@ from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts, slices
 from bayesclf.engines.augmentation import Augmentation
 from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
-from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace, LaplaceSample
+from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE
 from bayesclf.engines.optimizers import OPTIMIZERS, ZERO, GradientAscent, Optimizer, Trace, in_own_units
 from bayesclf.engines.slices import Slice
@@ -113,7 +113,7 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
         proposals = laplace.enough(model, engine, rng, pilot)
         if proposals.khat <= engine.limit and proposals.ess >= engine.draws * engine.chains:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
-            return _laplace(laplace.resample(proposals, engine, rng), engine), engine, f"{how}: {_worth(proposals)}"
+            return _laplace(*laplace.resample(proposals, engine, rng), engine), engine, f"{how}: {_worth(proposals)}"
     how, instead = "the posterior was sampled by", "as draws around its mode (Laplace) would not be as good"
     if (work := slices.work(model, settings.slice)) <= slices.MOST_WORK:
         if len(model.labels) <= slices.MOST_CLASSES:
@@ -124,7 +124,7 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
             return _chains(model, settings.nuts, seed), settings.nuts, f"{how} NUTS, {instead}"
     proposals = laplace.propose(model, ROUGH * engine.draws * engine.chains, rng, pilot.of_z)
     how = "the posterior was drawn around its mode (Laplace), as chains would take too long, and may be off"
-    return _laplace(laplace.resample(proposals, engine, rng, COUNTING), engine), engine, f"{how}: {_worth(proposals)}"
+    return _laplace(*laplace.resample(proposals, engine, rng, COUNTING), engine), engine, f"{how}: {_worth(proposals)}"
 
 
 def _worth(proposals: laplace.Proposals) -> str:
@@ -315,7 +315,7 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
         case Laplace():
             _require_proper(model)
             require_room(model, engine)
-            return _laplace(laplace.sample(model, engine, seed), engine)
+            return _laplace(*laplace.sample(model, engine, seed), engine)
         case Augmentation() | NUTS() | Slice():
             return _chains(model, engine, seed)
         case Auto():
@@ -347,14 +347,14 @@ def _require_proper(model: Model) -> None:
         raise Refused(reason)
 
 
-def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
+def _laplace(parameters: Parameters, stats: xr.Dataset, engine: Laplace) -> Draws:
     """Return the draws, with a warning where they stand for too few independent ones."""
-    limit, problems = MIN_ESS_PER_CHAIN * engine.chains, []
-    if sampled.ess < limit:
-        size = f"{sampled.ess:.0f} effective draws (limit {limit})"
+    ess, limit, problems = float(stats["importance_ess"]), MIN_ESS_PER_CHAIN * engine.chains, []
+    if ess < limit:
+        size = f"{ess:.0f} effective draws (limit {limit})"
         problems.append(f"the importance weights of the Laplace approximation leave {size}; take inference='slice'")
         warn(problems[0], ConvergenceWarning)
-    return Draws(joined(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
+    return Draws(parameters, engine.chains, stats, tuple(problems))
 
 
 def _exact(model: Model, engine: Exact, seed: int) -> Draws:

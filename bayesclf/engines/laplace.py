@@ -164,24 +164,10 @@ class Proposals:
         return self.ess / len(self)
 
 
-@dataclass(frozen=True, eq=False)
-class LaplaceSample:
-    """Equally weighted draws, and how good the approximation was.
-
-    `parameters`: Draws by name, (chain, draw, ...). `stats`: ``log_weight`` (chain, draw), the raw log importance ratio
-    of each draw, up to a constant; ``pareto_k`` and ``importance_ess``, which belong to all proposals. `khat`: Pareto
-    shape k̂ of the importance ratios' tail. `ess`: Effective number 1/Σw² of the proposals, by their smoothed weights
-    w; Monte Carlo errors follow from it.
-    """
-
-    parameters: dict[str, Array]
-    stats: xr.Dataset
-    khat: float
-    ess: float
-
-
-def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) -> LaplaceSample:
+def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) -> tuple[Parameters, xr.Dataset]:
     """Draw from the posterior by importance resampling from its approximation at the mode.
+
+    Returns: As `resample`.
 
     Raises `Refused` if k̂ is above the limit, or if the model has no normal approximation.
     """
@@ -244,8 +230,14 @@ def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator, 
     return Proposals(parameters, log_weight, *_smooth(log_weight), z, of_z)
 
 
-def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator, counting: float = 0.0) -> LaplaceSample:
+def resample(
+    proposals: Proposals, settings: Laplace, rng: np.random.Generator, counting: float = 0.0
+) -> tuple[Parameters, xr.Dataset]:
     """Return equally weighted draws, by systematic resampling.
+
+    Returns: Parameters (draw, …), and sample statistics. ``log_weight`` (chain, draw) is the raw log importance ratio
+    of each draw, up to a constant. ``pareto_k`` and ``importance_ess``, 1/Σw² by smoothed weights w, belong to all
+    proposals; Monte Carlo errors follow from the latter.
 
     With `counting` the weights are a power of the proposals', so that this share of them counts: for where a few have
     all the weight, and would be the answer alone.
@@ -259,8 +251,7 @@ def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator, 
     chosen = systematic(weight, settings.chains * settings.draws, rng).reshape(shape)
     of_all = {"pareto_k": proposals.khat, "importance_ess": proposals.ess}
     stats = xr.Dataset({"log_weight": (("chain", "draw"), proposals.log_weight[chosen]), **of_all})
-    parameters = {name: values[chosen] for name, values in proposals.parameters.items()}
-    return LaplaceSample(parameters, stats, proposals.khat, proposals.ess)
+    return {name: values[chosen.ravel()] for name, values in proposals.parameters.items()}, stats
 
 
 def _smooth(log_weight: Array) -> tuple[Array, float]:

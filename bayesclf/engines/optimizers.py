@@ -17,7 +17,7 @@ from bayesclf.arrays import Array
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
 from bayesclf.display import Display, Displayed
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, Objective
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, newton
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, negated, newton
 from bayesclf.wording import counted, first_upper
 
 LOG_ODDS, ZERO = "log-odds", "zero"
@@ -214,17 +214,13 @@ class ConjugateGradient:
         recorder = _Recorder(objective)
         recorder.look(start)
 
-        def negative(raveled: Array) -> tuple[float, Array]:
-            """Return the negative log density and its gradient, raveled."""
-            value, slope = objective.gradient(raveled.reshape(start.shape))
-            return float(-value), -slope.ravel()
-
         def record(raveled: Array) -> None:
             """Record a step."""
             recorder.look(raveled.reshape(start.shape))
 
         options: Any = {"gtol": self.tolerance, "maxiter": self.steps, "norm": 2}
         minimize: Any = optimize.minimize
+        negative = negated(objective, start.shape)
         found = minimize(negative, start.ravel(), jac=True, method="CG", callback=record, options=options)
         return recorder.trace(found.x.reshape(start.shape), self.tolerance * max(1.0, np.sqrt(start.size)))
 

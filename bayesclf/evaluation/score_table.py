@@ -117,6 +117,14 @@ def mean(comparison: HeldOut, key: Key, metric: str) -> float:
     return float(_losses(comparison, key, metric).mean())
 
 
+def infinite_losses(comparison: HeldOut, key: Key) -> tuple[int, float]:
+    """Return in how many rows the log loss of an entry is infinite in some repeat, and the mean where it is finite."""
+    losses = _losses(comparison, key, "log_loss")
+    finite = losses[np.isfinite(losses)]
+    rows = np.unique(np.concatenate(comparison.tested)[np.isinf(losses)]).size
+    return rows, float(finite.mean()) if finite.size else np.inf
+
+
 def with_error(comparison: HeldOut, key: Key, metric: str) -> dict[str, float]:
     """Return a metric's mean and its standard error over the rows, under its name."""
     error = standard_error_of_rows(row_losses(comparison, key, metric), comparison.train_size, metric == "error")
@@ -179,15 +187,14 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
     line: dict[str, Any] = {"model": model, "rule": rule}
     if reason := comparison.answers[key].reason:
         return line | {"reason": reason}
-    losses = _losses(comparison, key, "log_loss")
-    finite = losses[np.isfinite(losses)]
+    infinite, finite = infinite_losses(comparison, key)
     error = with_error(comparison, key, "error")
     line |= {
         "accuracy": 1 - error["error"],
         "accuracy_se": error["error_se"],
         **with_error(comparison, key, "log_loss"),
-        "log_loss_finite": float(finite.mean()) if finite.size else np.inf,
-        "log_loss_infinite": np.unique(np.concatenate(comparison.tested)[np.isinf(losses)]).size,
+        "log_loss_finite": finite,
+        "log_loss_infinite": infinite,
         **with_error(comparison, key, "brier"),
     }
     if calibrated:

@@ -43,7 +43,7 @@ from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import Hypotheses, TemperedHypotheses
 from bayesclf.rules import RULES
 from bayesclf.tables import columns, datasets
-from bayesclf.tables.columns import Rows
+from bayesclf.tables.columns import Column, Rows
 from bayesclf.wording import counted, first_upper, joined, number, percent
 
 MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}
@@ -446,9 +446,11 @@ def logistic(encoded: Encoded, train: Integers, prior: LogisticPrior = PRIOR) ->
         return Rows((cells, none) if are_numbers else (none, cells), len(rows))
 
     training = encode(train)
-    numbers, codes = training.parts
-    of_numbers, of_codes = (encoded.features, ()) if are_numbers else ((), encoded.features)
-    design = LogisticDesign.fit(numbers, codes, weight, of_numbers, of_codes, encoded.levels)
+    if are_numbers:
+        known = tuple(Column(name, "number") for name in encoded.features)
+    else:
+        known = tuple(Column(name, "category", own) for name, own in zip(encoded.features, encoded.levels, strict=True))
+    design = LogisticDesign.fit(training.parts[0], weight, known)
     return LogisticModel(encoded.labels, design, design.matrix(training), encoded.y[train], weight, prior), encode
 
 
@@ -506,7 +508,7 @@ class Sources:
             return drawn.parameters
         assert isinstance(self.model, LogisticModel)
         with contextlib.suppress(Refused):
-            return inference.joined(laplace.sample(self.model, Laplace(self.DRAWS, self.CHAINS), self.seed).parameters)
+            return laplace.sample(self.model, Laplace(self.DRAWS, self.CHAINS), self.seed)[0]
         engine = NUTS(draws=self.DRAWS, chains=self.CHAINS)
         return inference.joined(nuts.sample_machine_code(self.model.density(), engine, self.seed).draws)
 

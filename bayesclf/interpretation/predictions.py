@@ -385,7 +385,7 @@ def predict_stream(
     sets: float | None = None,
     uncertainty: bool = False,
     missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
-    keep: Sequence[str] = (),
+    copy: Sequence[str] = (),
     reading: Mapping[str, Any] | None = None,
     resume: bool = False,
     progress: Progress = None,
@@ -411,7 +411,7 @@ def predict_stream(
         As in `predict_frame`; by default none is added to labels and probabilities.
     missing : mapping from column to values, sequence of values, or None
         By column, values that stand for "missing"; or those of all columns. Those of the fit stay so.
-    keep : sequence of str
+    copy : sequence of str
         Columns of the table that are written before the predictions. Columns that the model does not need are, too, if
         their names say that they name rows: "id", "uuid", "patient_id", "PassengerId".
     reading : mapping of str or None
@@ -436,8 +436,8 @@ def predict_stream(
     check_is_fitted(classifier, "classes_")
     require(OrNone(Instance(Mapping, "a mapping")), reading=reading)
     decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
-    require(Several("columns, such as ['name']"), keep=keep)
-    given: dict[str, Any] = {"missing": missing, "keep": keep, "resume": resume, "progress": progress}
+    require(Several("columns, such as ['name']"), copy=copy)
+    given: dict[str, Any] = {"missing": missing, "copy": copy, "resume": resume, "progress": progress}
     return write_predictions(classifier, source, output, decision, extras, reading=reading, **given).rows
 
 
@@ -449,7 +449,7 @@ def write_predictions(
     extras: Extras,
     *,
     missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
-    keep: Sequence[str] = (),
+    copy: Sequence[str] = (),
     resume: bool = False,
     progress: Progress = None,
     tell_unseen: Callable[[str], object] | None = None,
@@ -470,7 +470,7 @@ def write_predictions(
         As in `prediction_columns`.
     missing
         By column, values that stand for "missing"; or those of all columns.
-    keep
+    copy
         Columns that are written before the predictions, besides those that name rows.
     resume
         Whether to keep the parts that a folder has.
@@ -500,11 +500,13 @@ def write_predictions(
     kinds: dict[str, ColumnKind] = {}
     if isinstance(source, str | os.PathLike):
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
-        kinds |= {name: "text" for name in keep if name not in needed}
-    read = dict.fromkeys([*keep, *needed])
-    how = as_read(classifier, {**(reading or {}), "missing": wish_of(reading or {}, missing=missing).missing})
+        kinds |= {name: "text" for name in copy if name not in needed}
+    read = dict.fromkeys([*copy, *needed])
+    given = reading or {}
+    of_fit = {"missing": wish_of(given, missing=missing).missing, "keep": [*given.get("keep", ()), *copy]}
+    how = as_read(classifier, {**given, **of_fit})
     stream = open_stream(source, wish_of(how, kinds), Wanted(read, row_names=True))
-    kept = [*(name for name in stream.names if name not in read), *dict.fromkeys(keep)]
+    kept = [*(name for name in stream.names if name not in read), *dict.fromkeys(copy)]
     answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn, kept)
     if folder:
         _write_parts(path, answers, _origin(classifier, stream, decision, extras, kept), resume)

@@ -22,7 +22,7 @@ from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
 from bayesclf.evaluation.cross_validation import class_order
-from bayesclf.evaluation.score_table import Key, row_losses, standing_of_shares
+from bayesclf.evaluation.score_table import Key, infinite_losses, standing_of_shares
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
@@ -160,8 +160,8 @@ def _answer(classifier: BayesClassifier, held_out: HeldOut | None) -> str:
         return ""
     key = held_out.best
     name = f"{first_upper(names.kind_name(classifier))}, {names.HOW[key[1]]} ({key[1]}),"
-    if infinite := int(np.isinf(row_losses(held_out, key)).sum()):
-        held = f"{infinite:,} held-out row{'s' * (infinite > 1)}"
+    if infinite := infinite_losses(held_out, key)[0]:
+        held = counted(infinite, "held-out row")
         return f"{name} gave the true class of {held} the probability 0, so its log loss is infinite."
     return (
         f"{name} is {against_shares(held_out, key)} always predicting the class shares: its log loss on held-out rows "

@@ -24,6 +24,7 @@ from bayesclf.report.classifier_page import checks, data, model_and_priors, reli
 from bayesclf.report.facts import MOST_CLASSES, confusion, decided, errors, facts, facts_table
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.rules import RULES
+from bayesclf.tables.columns import row_numbers
 from bayesclf.wording import counted, first_upper, listed, number, sentences
 
 MOST_DISAGREEMENTS = 20
@@ -46,7 +47,7 @@ def tree(
     for done, (name, fit) in enumerate(comparison.fits.items(), 1):
         diagnoses[name] = diagnose(fit, comparison.X, labels, checks=CHECKED)
         tell(f"checks of {name}", done, len(comparison.fits))
-    judged = verdict.verdict(comparison, scores, diagnoses)
+    judged = verdict.verdict(comparison, diagnoses)
     order = [one.model for one in judged.models if one.model in comparison.models]
     order += [model for model in comparison.models if model not in order]
     priors = {name: priors_of(fit) for name, fit in comparison.fits.items()}
@@ -164,7 +165,8 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
     found = comparison.disagreements
     found = found[found["model"] == name].drop(columns="model")
     if len(found):
-        found = found.dropna(axis=1, how="all").assign(row=found["row"] + 1)  # without rules of other models
+        found = found.assign(row=row_numbers(comparison.X, found["row"]))
+        found = found.dropna(axis=1, how="all")  # without rules of other models
         heading = "Rows on which the rules disagree, counted from 1, the largest difference of probabilities first"
         caption = "P(rule) is the probability that a rule gives the true class of the row."
         shown = Table(found, caption=caption, most=MOST_DISAGREEMENTS)

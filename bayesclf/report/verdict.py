@@ -18,6 +18,7 @@ from bayesclf.evaluation.score_table import (
     HeldOut,
     Key,
     Standing,
+    infinite_losses,
     less_confident,
     mean,
     over_confidence,
@@ -97,8 +98,8 @@ def defined(comparison: Comparison) -> str:
     )
 
 
-def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str, Diagnosis] | None = None) -> Verdict:
-    """Judge a comparison by its table and by the checks of the fits on all rows, by model.
+def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = None) -> Verdict:
+    """Judge a comparison by its answers and by the checks of the fits on all rows, by model.
 
     Without checks, the convergence problems that the fits reported are used instead.
     """
@@ -112,7 +113,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         *_too_good(comparison),
         *(() if priced else decided),
         *missing,
-        *_infinite(comparison, table),
+        *_infinite(comparison),
         *_no_better_than_shares(comparison),
         *_overconfident(comparison),
         *found,
@@ -329,14 +330,13 @@ def _unavailable(comparison: Comparison) -> list[str]:
     ]
 
 
-def _infinite(comparison: Comparison, table: pd.DataFrame) -> list[str]:
-    if "log_loss_infinite" not in table:
-        return []
+def _infinite(comparison: Comparison) -> list[str]:
+    entries = [(model, rule) for model in comparison.models for rule in comparison.rules_of(model)]
     return [
-        f"{first_upper(entry_subject(comparison, *(record['model'], record['rule'])))} gave the true class of "
-        f"{counted(int(record['log_loss_infinite']), 'row')} the probability 0, so its log loss is infinite; over the "
-        f"rest it is {number(record['log_loss_finite'])}."
-        for record in table[table["log_loss_infinite"] > 0].to_dict("records")
+        f"{first_upper(entry_subject(comparison, *key))} gave the true class of {counted(rows, 'row')} the probability "
+        f"0, so its log loss is infinite; over the rest it is {number(finite)}."
+        for key, (rows, finite) in ((key, infinite_losses(comparison, key)) for key in entries)
+        if rows
     ]
 
 
@@ -441,7 +441,7 @@ def overview(comparison: Comparison) -> Display:
     """Return what a comparison shows of itself: the entries with the smallest log loss, and what to conclude."""
     table = score_table(comparison, calibrated=False)
     shown = scores(comparison, table)
-    judged = verdict(comparison, table)
+    judged = verdict(comparison)
     missing = _unavailable(comparison)
     more = len(missing) - MOST_REASONS
     return Display(

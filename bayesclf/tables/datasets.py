@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from bayesclf.tables.columns import ColumnKind
     from bayesclf.tables.options import Wish
+    from bayesclf.tables.streams import Stream
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -86,8 +87,6 @@ def _known_tables() -> dict[str, dict[str, About]]:
 
 KNOWN = _known_tables()
 """What is known of the tables of a place, by name. Those of openml.org do not ship, and have a fixed version."""
-
-SHIPPED = KNOWN["own"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -325,16 +324,16 @@ def _loaded(
             f"{name} does not say which column is the label; name it with {option('target', 'COL')}, "
             f"the columns are {listed(columns, LISTED_COLUMNS, IN_ALL)}"
         )
-    notes, from_file = found.notes or (), found.notes is not None
+    stream, notes = found.stream, () if found.stream is None else found.stream.notes
     useless: dict[str, str] = {}
     if chosen is not None:
-        sheets = "".join(f" ({note.partition(';')[0]})" for note in notes if note.startswith("the sheet "))
-        require_column(chosen, columns, name + sheets)
+        require_column(chosen, columns, name if stream is None else stream.where)
         if wish.classes:
             frame = frame.assign(**{chosen: cut(frame[chosen], wish.classes)})
         require_classes(frame[chosen])
-    if from_file:
-        said = decided(frame, chosen, wish.labels_as_written, {*wish.keep, *wish.kinds}, name, told=notes)
+    if stream is not None:
+        known = {*wish.keep, *wish.kinds}
+        said = decided(frame, chosen, wish.labels_as_written, known, name, sum_below=stream.sum_below)
         useless = said.left_out
         of_these = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
         notes = (*said.notes, *(note for note in notes if not note.startswith(of_these)))  # one for each left out
@@ -367,7 +366,6 @@ def available() -> list[DatasetInfo]:
     >>> [info.name for info in available() if info.place == "sklearn"]
     ['iris', 'wine', 'breast_cancer', 'digits']
     """
-    _check_folder()
     taken: set[str] = set()
     listed = []
     for place in PLACES:
@@ -388,13 +386,13 @@ def available() -> list[DatasetInfo]:
 class _Table(NamedTuple):
     """A table as its place hands it over; without `target` the user has to name the label column.
 
-    `notes`: What was done to read it, if it is a file.
+    `stream`: How it was read, if it is a file.
     """
 
     frame: pd.DataFrame
     target: str | None
     about: About
-    notes: tuple[str, ...] | None = None
+    stream: Stream | None = None
 
 
 def _names(place: str) -> Collection[str]:
@@ -415,7 +413,6 @@ def _find(name_or_path: str | os.PathLike[str], wish: Wish) -> _Table:
             if place:
                 return _named(place, name, wish, prefixed=False)
             if not os.path.exists(name) and not name.lower().endswith((*ENDINGS, *CONVERTED)):
-                _check_folder()
                 raise InputError(f"no file and no data set is called {name!r}{_known(name, PLACES)}")
     return _of_file(name_or_path, f"the file {Path(name).name}", wish)
 
@@ -423,8 +420,8 @@ def _find(name_or_path: str | os.PathLike[str], wish: Wish) -> _Table:
 def _of_file(path: str | os.PathLike[str], description: str, wish: Wish) -> _Table:
     from bayesclf.tables.reading import read_file
 
-    frame, notes = read_file(path, wish)
-    return _Table(frame, None, _about(frame, description, os.fspath(path)), notes)
+    frame, stream = read_file(path, wish)
+    return _Table(frame, None, _about(frame, description, os.fspath(path)), stream)
 
 
 def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
@@ -435,10 +432,8 @@ def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
     if place == "openml" and prefixed:
         frame, target, about = _fetched(name)
         return _Table(whole(of_frame(name, frame), wish), target, about)
-    if place == "folder":
-        _check_folder()
-        if not os.environ.get(FOLDER_VARIABLE):
-            raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
+    if place == "folder" and not os.environ.get(FOLDER_VARIABLE):
+        raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
     if name not in _names(place):
         raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
     if place == "folder":
@@ -536,19 +531,16 @@ def _about(frame: pd.DataFrame, description: str, source: str, license: str = ""
     return About(len(frame), len(frame.columns), 0, description, "", source, license)
 
 
-def _check_folder() -> None:
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder and not os.path.isdir(folder):
-        raise InputError(f"{FOLDER_VARIABLE} is {folder!r}, which is not a folder; set it to one or unset it")
-
-
 def _folder_files() -> dict[str, Path]:
     """Find the tables in the user's folder and one level below; two of one stem keep their endings as names."""
     from bayesclf.tables.reading import ENDINGS
 
-    if not os.environ.get(FOLDER_VARIABLE):
+    named = os.environ.get(FOLDER_VARIABLE)
+    if not named:
         return {}
-    folder = Path(os.environ[FOLDER_VARIABLE])
+    folder = Path(named)
+    if not folder.is_dir():
+        raise InputError(f"{FOLDER_VARIABLE} is {named!r}, which is not a folder; set it to one or unset it")
     by_stem: dict[str, list[Path]] = {}
     for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         ending = next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), None)

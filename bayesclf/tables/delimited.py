@@ -19,10 +19,9 @@ from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import warn_of_signs
 from bayesclf.tables.options import Wish, option
-from bayesclf.tables.remarks import LAST_ROW
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
-from bayesclf.wording import clipped, counted, listed, one_line
+from bayesclf.wording import LISTED_ROWS, clipped, counted, listed, one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,11 +44,25 @@ BLOCK = 2**24
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Bytes at the start of a file that name its encoding."""
 
+NO_TEXT = {
+    b"PK\x03\x04": "an Excel file or an archive; end its name in .xlsx or .zip",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; save it as .xlsx or as csv",
+    b"\x1f\x8b": "packed by gzip; end its name in .gz",
+    b"PAR1": "a Parquet file; end its name in .parquet",
+    b"%PDF": "a PDF; save the table as csv",
+    b"<!doctype html": "a web page; download the file itself",
+    b"<html": "a web page; download the file itself",
+}
+"""What a file is that has the ending of a text, by its first bytes in any case, and what to do."""
+
 MOST_TITLES = 0.1
 """The largest share of lines, besides one, that are taken for titles where no separator is sure."""
 
 COMMENTS = ("#", "%")
 """What comments begin with."""
+
+RULE = re.compile(r"[|+:\s]*-{3}[|+:\s-]*")
+"""A line of dashes, as between the names and the rows of a table in Markdown."""
 
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 WORD = re.compile(r'"(?:[^"]|"")*"|\S+')
@@ -93,6 +106,8 @@ class Found:
         Kinds of columns that the file declares.
     notes
         What was found that is not the usual.
+    sum_below
+        Whether a note says that the last row may be a sum.
     """
 
     encoding: str
@@ -108,6 +123,7 @@ class Found:
     plain: bool = True
     kinds: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sum_below: bool = False
 
     @property
     def between(self) -> str:
@@ -178,27 +194,25 @@ def decoded(data: bytes, encoding: str, path: Path, whole: bool = True) -> str:
 
 def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = ",") -> Found:
     """Return the layout of a text; a first row with a column that the user names has names."""
-    notes = (
-        []
-        if encoding in ("utf-8", "utf-8-sig")
-        else [f"the text is {encoding} ({option('encoding')} says another one)"]
-    )
+    usual = encoding in ("utf-8", "utf-8-sig")
+    notes = [] if usual else [f"the text is {encoding} ({option('encoding')} says another one)"]
     if DATA.search(head) and DECLARED.search(head):
         return _arff(list(io.StringIO(head, newline="")), encoding, path)
     skipped = set(asked.skip_rows)
     separator = asked.separator
     lines = enumerate(io.StringIO(head, newline=""), 1)
     used = list(islice(((n, line) for n, line in lines if line.strip() and n not in skipped), 4 * HEAD_ROWS))
+    if len(used) > 1 and RULE.fullmatch(used[1][1]):
+        skipped.add(used.pop(1)[0])
     own = SEPARATOR_LINE.fullmatch(used[0][1]) if used else None
     if own:
         skipped.add(used.pop(0)[0])
         separator = separator or own[1]
     comment = asked.comment or _comment([line for _, line in used])
     if comment:
-        left = [(number, line) for number, line in used if not line.lstrip().startswith(comment)]
+        used = [(number, line) for number, line in used if not line.lstrip().startswith(comment)]
         if asked.comment is None:
             notes.append(f"lines that begin with {comment!r} are left out ({option('comment')} says another mark)")
-        used = left
     texts = [line for _, line in used]
     quoted = _whole_lines_quoted(texts, asked.names)
     if quoted:
@@ -217,19 +231,12 @@ def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = "
     numbers, rows = _records_of(lines_used, their_numbers, found.between)
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
-    cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
+    cleaned = bool(comment or quoted or skipped or separator == " " or not usual)
     found = replace(found, plain=not cleaned and not LONE_RETURN.search(head))  # lines of bytes end in \n only
     return _named(found, asked, path, numbers, rows, notes)
 
 
-def _named(
-    found: Found,
-    asked: Wish,
-    path: Path,
-    numbers: list[int],
-    rows: list[list[str]],
-    notes: list[str],
-) -> Found:
+def _named(found: Found, asked: Wish, path: Path, numbers: list[int], rows: list[list[str]], notes: list[str]) -> Found:
     """Return a layout with the names of its columns, which the first of some rows may have."""
     top, rest = [cell.strip() for cell in rows[0]], rows[1:]
     has_header = asked.header
@@ -287,8 +294,9 @@ def _comment(lines: Sequence[str]) -> str | None:
         own = [line for line in lines if line.lstrip().startswith(mark)]
         others = [line for line in lines if not line.lstrip().startswith(mark)]
         if own and len(others) > 1:
-            widths = {line.count(_separator(others, ",")) for line in others}
-            if not any(line.count(_separator(others, ",")) in widths - {0} for line in own):
+            sign = _separator(others, ",")
+            widths = {line.count(sign) for line in others}
+            if not any(line.count(sign) in widths - {0} for line in own):
                 return mark
     return None
 
@@ -344,16 +352,16 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
     """
     reader = found.records(found.rows(io.StringIO(text, newline="")), strict=True)
     row, line, alone = 0, 1, len(found.names) == 1  # a blank line is a missing cell of a column that is alone
-    wrong: tuple[int, int, int] | None = None
+    wrong: list[tuple[int, int, int]] = []
     start, begins, alike = "", 0, 0
     try:
         with cells_of_any_length():
             for cells in reader:
                 row += bool(cells) or (alone and line >= found.first)
-                if cells and wrong:
+                if wrong and ((cells and len(cells) == len(found.names)) or len(wrong) == LISTED_ROWS):
                     break
                 if cells and len(cells) != len(found.names):
-                    wrong = row, line, len(cells)
+                    wrong.append((row, line, len(cells)))
                 if cells:
                     start, begins = cells[0].strip(), line
                     alike += bool(LAST_LINE.fullmatch(start))
@@ -365,10 +373,11 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
         ) from None
     if not row:
         raise NoRows(f"{path} has no rows below its column names; add at least one")
-    if wrong is not None:
-        number, line, size = wrong
-        last = number == row > 1
-        also = f", or leave line {line} out with {option('skip_rows', [line])}" if last else ""
+    if wrong:
+        number, line, size = wrong[0]
+        lines = [own for _, own, _ in wrong]
+        those = f"line{'s' * (len(lines) > 1)} {listed(lines)}"
+        also = f", or leave {those} out with {option('skip_rows', lines)}" if number > 1 and row == wrong[-1][0] else ""
         raise InputError(
             f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
             f"{len(found.names)}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
@@ -376,12 +385,14 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
     if alike != 1 or not LAST_LINE.fullmatch(start):
         return ()
     remedy = f"{option('skip_rows', [begins])} leaves it out"
-    return (f"{LAST_ROW} (line {begins}) begins with {start!r}, like a line about all rows; {remedy}",)
+    return (f"the last row (line {begins}) begins with {start!r}, like a line about all rows; {remedy}",)
 
 
 def _width(lines: Sequence[str], separator: str) -> int:
-    """Return the number of cells that each row has; 1 where they differ, one cell more in each row aside."""
+    """Return the number of cells that each row has; 1 where they differ, one cell more and few last rows aside."""
     rows = [WORD.findall(line) for line in lines] if separator == " " else _cells(lines, separator)
+    while len(lines) - LISTED_ROWS < len(rows) > 2 and len(rows[-1]) == 1:  # sources and remarks below
+        rows.pop()
     widths = [len(row) for row in rows]
     if len(rows) < 2:
         return widths[0] if widths else 1
@@ -394,10 +405,10 @@ def _separator(lines: Sequence[str], default: str) -> str:
     widths = {sign: _width(lines, sign) for sign in SEPARATORS}
     others = [sign for sign in SEPARATORS[:-1] if sign != default and widths[sign] > 1]
     if widths[default] > 1:
-        # of "0,5;1,2" each cell has a comma too, which is then that of a number
+        # of "0,5;1,2" each cell has a comma too, which is then that of a number; tabs are in few cells of words
         for sign in others:
             pieces = [cell.strip() for row in _cells(lines, sign)[1:] for cell in row if default in cell]
-            if pieces and all(COMMA_NUMBER.fullmatch(piece) for piece in pieces):
+            if sign == "\t" or (pieces and all(COMMA_NUMBER.fullmatch(piece) for piece in pieces)):
                 return sign
         return default
     if others:
@@ -442,14 +453,14 @@ def _holds_row_names(cells: Sequence[str], drawn: bool) -> bool:
 
 
 def _refuse_second_header(top: Sequence[str], rows: Sequence[Sequence[str]], numbers: list[int], path: Path) -> None:
-    """Raise for a row of words below the first one, which may have gaps, where the rows below it have numbers."""
+    """Raise for a row of words below the first one, which may have gaps, where most cells below it are numbers."""
     if len(rows) < 5 or any(written(cell.strip()) for cell in rows[0]):
         return
-    numeric = [
-        place for place in range(min(len(top), *map(len, rows))) if all(written(row[place].strip()) for row in rows[1:])
-    ]
-    words = [rows[0][place].strip() for place in numeric]
-    if len(numeric) > 1 and all(word and word not in CODES for word in words):
+    words = []
+    for word, *below in zip(*([cell.strip() for cell in row] for row in rows), strict=False):
+        if word and word not in below and 2 * sum(written(cell) is not None for cell in below) > len(below):
+            words.append(word)
+    if len(words) > 1 and not CODES.intersection(words):
         merged = any(cell.strip() and not name for name, cell in zip(top[1:], rows[0][1:], strict=False))
         leave = f"leave line {numbers[1]} out with {option('skip_rows', [numbers[1]])}"
         if merged:  # cells that name groups of columns
@@ -602,6 +613,7 @@ def text_stream(
         written=of_words,
         files=tuple(paths),
         notes=_notes_of(first, meanings, wish),
+        sum_below=first.sum_below,
         emptied={name for name, survey in surveys.items() if survey.emptied},
         reading={**wish.remembered(), "decimal": decimal, "signs": signs},
         surveys=surveys,
@@ -649,10 +661,14 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
         with _opened(path) as file:
             head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES
+    for first, what in NO_TEXT.items():
+        if head.lstrip()[: len(first)].lower() == first.lower():
+            raise InputError(f"{path} is {what}")
     encoding = wish.encoding or encoding_of(head, whole, path)
     text = decoded(head, encoding, path, whole)
     start = text if whole and len(text) <= HEAD_BYTES else text[: text.rfind("\n", 0, HEAD_BYTES) + 1] or text
-    found = laid_out(start, encoding, wish, path, default_separator(path))
+    of_tsv = re.search(r"\.tsv(\.gz|\.zip)?$", path.name, re.IGNORECASE)
+    found = laid_out(start, encoding, wish, path, "\t" if of_tsv else ",")
     blank_before_quote = re.compile(f"{re.escape(found.between)} +{found.quote}(?!{found.quote})")
     if blank_before_quote.search(text) and any(
         cell[:1] == " " and cell.lstrip()[:1] == found.quote
@@ -662,12 +678,8 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
         said = "the blanks before cells in quotes are left out"
         found = replace(found, spaced=True, plain=False, notes=(*found.notes, said))
     require_names(found.names, path)
-    return found if data is None else replace(found, notes=(*found.notes, *check_rows(found, text, path)))
-
-
-def default_separator(path: Path) -> str:
-    """Return the usual separator of files with this ending."""
-    return "\t" if re.search(r"\.tsv(\.gz|\.zip)?$", path.name, re.IGNORECASE) else ","
+    of_rows = () if data is None else check_rows(found, text, path)
+    return replace(found, notes=(*found.notes, *of_rows), sum_below=bool(of_rows))
 
 
 @contextmanager

@@ -61,6 +61,9 @@ ENDINGS = (*SEPARATED, ".jsonl", ".json", *PACKED_ENDINGS, ".parquet", ".xlsx")
 BY_PANDAS = "python -c \"import pandas; pandas.{reader}('{path}').to_csv('{csv}', index=False)\""
 CONVERTED = {
     ".sav": "pip install pyreadstat && " + BY_PANDAS.replace("{reader}", "read_spss"),
+    ".xls": "pip install xlrd && " + BY_PANDAS.replace("{reader}", "read_excel"),
+    ".ods": "pip install odfpy && " + BY_PANDAS.replace("{reader}", "read_excel"),
+    ".sas7bdat": BY_PANDAS.replace("{reader}", "read_sas"),
     ".dta": BY_PANDAS.replace("{reader}", "read_stata"),
     ".rds": "Rscript -e \"write.csv(readRDS('{path}'), '{csv}', row.names=FALSE)\"",
 }
@@ -132,8 +135,8 @@ def read_table(
     return read_file(path, wish_of(reading, dtypes))[0]
 
 
-def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the table of a file, and what was done to read it, in sentences; errors as in `read_table`."""
+def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, Stream]:
+    """Return the table of a file, and the stream that says what was done to read it; errors as in `read_table`."""
     require(PATH, path=path)
     path = Path(path)
     with regular(path, "a table"):
@@ -150,7 +153,7 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
     table = whole(stream, wish)
     # as text, since pandas copies the attributes deeply with each column that it takes out of a table
     table.attrs[READING] = repr(stream.reading or {**wish.remembered(), "signs": stream.signs})
-    return table, stream.notes
+    return table, stream
 
 
 def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
@@ -158,12 +161,15 @@ def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
     with regular(path, "a table") as file:
         ending = _ending(path)
         data = _read_bytes(file, path)
-    notes: tuple[str, ...] = ()
+    where, notes = str(path), tuple[str, ...]()
     if ending == ".xlsx":
-        data, notes = _of_excel(data, path, wish.names)
+        data, sheet, others = _of_excel(data, path, wish.names)
         ending, wish = ".csv", replace(wish, usual_decimal=None)  # its numbers have points
+        if others:
+            said = f"the sheet {sheet!r} is read, and not {listed(map(repr, others), LISTED_NAMES)}"
+            where, notes = f"{path} ({said})", (f"{said}; save another one as csv",)
     if ending in SEPARATED:
-        stream = text_stream([path], str(path), wish, wanted, data)
+        stream = text_stream([path], where, wish, wanted, data)
         return replace(stream, notes=(*notes, *stream.notes))
     encoding = wish.encoding or encoding_of(data, True, path)
     frame = _parse_json(decoded(data, encoding, path), path)
@@ -234,8 +240,8 @@ def _read_bytes(file: IO[bytes], path: Path) -> bytes:
     return data
 
 
-def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, tuple[str, ...]]:
-    """Return a sheet of an Excel file as csv, the first with a column that is asked for, and what the note says."""
+def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, str, list[str]]:
+    """Return a sheet of an Excel file as csv, the first with a column that is asked for, its name, and the others'."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             require_bytes(sum(one.file_size for one in packed.infolist()), f"{path}, unpacked,", "give a part of it")
@@ -250,9 +256,8 @@ def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, t
     headers = {name: sheet.dropna(thresh=2).head(1) for name, sheet in sheets.items()}
     heads = {name: sheet.head(HEAD_LINES) for name, sheet in sheets.items()}
     known = [name for part in (headers, heads) for name, cells in part.items() if cells.isin(asked).any(axis=None)]
-    chosen, *others = dict.fromkeys([*known, *sheets])
-    said = f"the sheet {chosen!r} is read, and not {listed(map(repr, others), LISTED_NAMES)}; save another one as csv"
-    return sheets[chosen].to_csv(index=False, header=False).encode(), (said,) * bool(others)
+    chosen, *others = map(str, dict.fromkeys([*known, *sheets]))
+    return sheets[chosen].to_csv(index=False, header=False).encode(), chosen, others
 
 
 def _parse_json(text: str, path: Path) -> pd.DataFrame:
@@ -487,7 +492,5 @@ def require_elsewhere(output: Path, source: Any, option: str) -> None:
     else:
         files = [file for file in getattr(source, "files", None) or () if isinstance(file, str)]
     for file in files:
-        if own == Path(os.path.realpath(file)) or (
-            own.exists() and os.path.exists(file) and os.path.samefile(own, file)
-        ):
+        if own.exists() and os.path.exists(file) and own.samefile(file):
             raise InputError(f"{option} {output} is also {file}, which is read; choose another name")

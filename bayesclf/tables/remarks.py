@@ -173,7 +173,7 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     as many as the nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard
     deviations of the others. Zeros among whole numbers must not look like zeros of a count. Among few different values,
     such as answers from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away, or several such codes.
-    Codes above the answers come first.
+    Above all answers from 0 or 1 on, codes may be nearer. Codes above the answers come first.
 
     Examples
     --------
@@ -197,7 +197,12 @@ def spike(column: pd.Series[Any]) -> Spike | None:
 
 
 def _answers(cells: Array) -> Spike | None:
-    """Return the codes above few different values, if they are those of answers and far from the others."""
+    """Return the codes above few different values, if they are those of answers and far from the others.
+
+    Above answers from 0 or 1 to some number, without a gap, codes are also apart if chance would have filled the gap
+    below them: if values become rarer, m cells are all at k codes, of k + g places, with probability (k/(k + g))ᵐ at
+    most.
+    """
     if cells.max() not in CODES_OF_ANSWERS:
         return None
     values, counts = np.unique(cells, return_counts=True)
@@ -207,7 +212,9 @@ def _answers(cells: Array) -> Spike | None:
         return None
     nearest = float(others[-1])
     far = 0 < MIN_RANGES * np.ptp(others) < codes[0] - nearest
-    return Spike(float(codes[0]), coded, nearest, tuple(codes[1:].tolist())) if far else None
+    all_answers = len(others) > 1 and others[0] in (0, 1) and (np.diff(others) == 1).all()
+    apart = far or (all_answers and (size / (size + codes[0] - nearest - 1)) ** coded < CHANCE)
+    return Spike(float(codes[0]), coded, nearest, tuple(codes[1:].tolist())) if apart else None
 
 
 def _isolated(cells: Array, value: float) -> Spike | None:
@@ -287,7 +294,7 @@ MOST_DIFFERENT = 0.9
 """The share of cells of words with a value of their own from which on a column names rows."""
 
 CHANCE = 0.01
-"""The largest probability that whole numbers that are all different are so by chance."""
+"""The largest probability that chance alone makes all of some numbers different, or leaves a gap below some."""
 
 ROW_NAMES = re.compile(r"(?i:id|uuid|guid|row_?names?|index)|.+[_ .-](?i:id|uuid)|.*[a-z](Id|ID)")
 """Names of columns that name rows, where their values are all different."""
@@ -301,15 +308,16 @@ FEWEST_VALUES = 2
 LOOKED_AT = 1000
 """Rows that are looked at first, so that most columns of a table in memory take no time."""
 
-MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+MONTH = r"(?:jan|f[eé][bv]|m[aä]r|mrz|a[pv]r|ma[iy]|jui?[nl]|aug|ao[uû]|sep|o[ck]t|nov|d[eé][cz])[^\W\d_]*\.?"
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([ T]\d.*)?"
-    rf"|{MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}[- ]{MONTH}[- ](\d{{2}}|\d{{4}})"
-    rf"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|{MONTH}[- ]\d{{4}}|(19|20)\d\d-(0[1-9]|1[0-2])",
+    rf"|{MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}\.?[- ]{MONTH}[- ](\d{{2}}|\d{{4}})"
+    rf"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])|{MONTH}[- ]\d{{4}}|(19|20)\d\d-(0[1-9]|1[0-2])"
+    r"|(19|20)\d\d[- ]?(Q[1-4]|W[0-5]\d)",
     re.IGNORECASE,
 )
 TIME = re.compile(
-    r"\d{1,3}:[0-5]\d(:[0-5]\d([.,]\d+)?)?( ?[ap]\.?m\.?)?|\d{1,3} ?(?-i:h|m|min) ?\d{1,2}( ?(m|min|s|sec))?",
+    r"\d{1,3}:[0-5]\d(:[0-5]\d)?([.,]\d+)?( ?[ap]\.?m\.?)?|\d{1,3} ?(?-i:h|m|min) ?\d{1,2}( ?(m|min|s|sec))?",
     re.IGNORECASE,
 )
 MOMENTS = {
@@ -318,7 +326,7 @@ MOMENTS = {
 }
 """What columns of dates and of times hold, the form of each value, and what to do with them."""
 
-MANY_MOMENTS, SOME_MOMENTS = 20, 5
+MANY_MOMENTS, SOME_MOMENTS = 20, 3
 """A column with at least so many values, all of one form, holds dates or times; or there is a note that it may."""
 
 
@@ -507,12 +515,12 @@ def decided(
     known: Collection[str],
     where: str,
     every_row: bool = True,
-    told: Collection[str] = (),
+    sum_below: bool = False,
 ) -> Decided:
     """Return what is decided about the columns of a file by all of its rows, or by the first ones.
 
-    Columns that are `known`, as the user has said what they are, stay. A sum below of which the reader has
-    `told` is not told of again.
+    Columns that are `known`, as the user has said what they are, stay. With `sum_below`, the reader has already said
+    that the last row may be a sum.
     """
     for name in known:
         require_column(name, [str(column) for column in frame.columns], where)
@@ -537,9 +545,8 @@ def decided(
     rest = [name for name in map(str, frame.columns) if name != target and name not in found]
     if not every_row:  # a column that is empty here may have values in later rows
         rest = [name for name in rest if frame[name].notna().any()]
-    notes += filter(None, (_note(name, frame[name], column_kind(frame[name]), name in known) for name in rest))
-    if any(note.startswith(LAST_ROW) for note in told):
-        notes = [note for note in notes if IF_SUM not in note]
+    of_columns = (_note(name, frame[name], column_kind(frame[name]), name in known, sum_below) for name in rest)
+    notes += filter(None, of_columns)
     if target is not None and not as_written and frame[target].dtype.kind not in "iufb":
         slips, said = mended_labels(frame[target].dropna())
         notes += said
@@ -636,8 +643,8 @@ def _start(cell: object) -> str:
     return textwrap.shorten(str(cell), SUMMARY_WIDTH, placeholder=" …")
 
 
-def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
-    """Say what is odd in a column; empty if nothing is."""
+def _note(name: str, column: pd.Series, kind: str, declared: bool, sum_below: bool = False) -> str:
+    """Say what is odd in a column; empty if nothing is. With `sum_below`, a word in the last row is not odd."""
     values = column.dropna()
     if not len(values):
         return f"column {name!r} has no values at all; leave it out"
@@ -652,22 +659,19 @@ def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
         each = f"{len(levels)} categories, one for each {what.removeprefix('holds ').removesuffix('s')}"
         return f"column {name!r} {what} and is read as {each}; {MOMENTS[what][1]}"
     declared |= isinstance(column.dtype, pd.CategoricalDtype)
-    if not declared and (almost := _almost_numbers(name, column, levels)):
+    if not declared and (almost := _almost_numbers(name, column, levels, sum_below)):
         return almost
     counts = {str(level): count for level, count in levels.items()}
     pairs = listed((_both(pair, counts) for pair in alike(counts)), LISTED_LEVELS, AND_MORE)
     return f"levels {pairs} of column {name!r} differ only in case; write them one way if they are one" if pairs else ""
 
 
-LAST_ROW, IF_SUM = "the last row", "if it is a sum"
-"""How the reader's note about a sum below begins, and a part of the note about a column in which it is."""
-
 LIMIT = re.compile(r"([<>≤≥])=? ?(\d+\.?\d*)")
 """A measurement of which only a bound is known, such as <3.0."""
 
 
-def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
-    """Say which cells keep a column from being read as numbers, if the others are numbers."""
+def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any], sum_below: bool) -> str:
+    """Say which cells keep a column from being read as numbers, if the others are numbers; not a known sum below."""
     if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
         return ""
     words = as_words(column)
@@ -675,7 +679,8 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
         remedy = f"{option('kind', {name: 'number'})} reads" if style.sure else "save the table as .csv to read"
         return f"column {name!r} holds numbers as words; {remedy} them"
     bad = not_numbers(words)
-    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
+    of_last_row = bad.sum() == bad.iloc[-1]
+    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum() or (of_last_row and sum_below):
         return ""
     if meaning_of(words[~bad]).held not in ("whole", "number"):
         return ""
@@ -687,8 +692,8 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     others = [bad_word for bad_word in bad_words if not LIMIT.fullmatch(bad_word)]
     if 0 < len(others) <= LISTED_LEVELS:
         remedy = f"leave {cells} empty ({option('missing', {name: others})})"
-        if bad.sum() == bad.iloc[-1]:
-            remedy = f"leave the last line out ({option('skip_rows')}) {IF_SUM}, or {remedy}"
+        if of_last_row:
+            remedy = f"leave the last line out ({option('skip_rows')}) if it is a sum, or {remedy}"
     if limits:
         value = float(limits[0][2]) / (2 if limits[0][1] in "<≤" else 1)
         bounds = f"write a number for each bound, such as {value:g} for {limits[0][0]!r},"

@@ -249,6 +249,8 @@ class Stream:
         The files that it is read from; of other sources none.
     notes
         What was done to read the files, in sentences.
+    sum_below
+        Whether they say that the last row may be a sum.
     emptied
         Columns in which a cell that was read had a value that the user calls missing.
     signs
@@ -271,6 +273,7 @@ class Stream:
     expected: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
+    sum_below: bool = False
     emptied: set[str] = field(default_factory=set)
     signs: dict[str, str] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bayesclf.tables.options import option
-from bayesclf.wording import IN_ALL, counted, listed
+from bayesclf.wording import IN_ALL, counted, first_upper, listed
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!")
+ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?", "#NULL!", "#NV", "#WERT!")
 """What spreadsheets write where a formula has no value."""
 
-CODES = frozenset(("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?", "-", ".", "<NA>", *ERRORS))
+ANSWERS = ("k.A.", "k. A.", "n.a.", "keine Angabe", "don't know", "don’t know", "no answer", "prefer not to say")
+"""What people write, perhaps with a capital, where there is no answer."""
+
+SHORT = ("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?", "-", "--", "–", "—", ".", "<NA>")
+CODES = frozenset((*SHORT, *ERRORS, *ANSWERS, *map(first_upper, ANSWERS)))
 """Words that stand for "missing" among numbers."""
 
 SAME_SIGN = 0.95
@@ -35,7 +39,7 @@ _CURRENCY = (
 
 _SIGNED = re.compile(
     rf"(?P<minus>[-+−]?)\s*(?P<before>(?:{_CURRENCY})?)\s*(?P<inner>[-+−]?)(?P<body>(?:[0-9]|[.,](?=[0-9]))[0-9.,\s'’]*?)"
-    rf"(?P<power>[eE][-+]?[0-9]+)?\s*(?P<after>[%‰{MONEY}]|°[CF]?|[^\W\d_]{{1,6}}(?:/[^\W\d_]{{1,4}})?[²³]?)?"
+    rf"(?P<power>[eE][-+]?[0-9]+)?\s*(?P<after>[%‰″\"{MONEY}]|° ?[CFNESW]?|[^\W\d_]{{1,6}}(?:/[^\W\d_]{{1,4}})?[²³]?)?"
 )
 _BRACKETS = re.compile(rf"^([{MONEY}]?)\(([^-+−()]+)\)(%?)$")
 """A negative number as accountants write it, such as (210.99)."""
@@ -199,13 +203,18 @@ class Meaning:
 
 @dataclass
 class Survey:
-    """What the cells of a column are like, batch by batch."""
+    """What the cells of a column are like, batch by batch.
+
+    Numbers are `fractional` unless all are whole, and `styled` where programs would write one in another way. Among
+    `words` that are no numbers there may be others than `PAIR`.
+    """
 
     missing: Collection[str] = ()
     as_written: bool = False
-    whole: bool = True
-    plain: bool = True
+    fractional: bool = False
+    styled: bool = False
     words: bool = False
+    no_pairs: bool = False
     padded: bool = False
     one_length: set[int] = field(default_factory=set)
     cells: int = 0
@@ -215,7 +224,6 @@ class Survey:
     codes: Counter[str] = field(default_factory=Counter)
     signs: Counter[str] = field(default_factory=Counter)
     forms: set[tuple[str, str]] = field(default_factory=set)
-    pairs: bool = False
     emptied: bool = False
 
     def add(self, column: pa.Array) -> None:
@@ -244,22 +252,22 @@ class Survey:
         """Add how numbers are written, until a cell is no number."""
         import pyarrow.compute as pc
 
-        if self.whole and cast(cells, "int64") is not None:
+        if not self.fractional and cast(cells, "int64") is not None:
             self._lengths(cells)
             self.forms.add((".,", ""))
             self.signs[""] += len(cells)
             return
-        self.whole = False
-        if self.plain and cast(cells, "float64") is not None:
+        self.fractional = True
+        if not self.styled and cast(cells, "float64") is not None:
             sure = (".", ".") in self.forms or not pc.all(pc.match_substring_regex(cells, _THOUSANDS)).as_py()
             self.forms.add(("." if sure else ".,", "."))
             self.signs[""] += len(cells)
             return
-        self.plain = False
+        self.styled = True
         for pair in pc.value_counts(cells).to_pylist():
             found = written(pair["values"])
             if found is None:
-                self.words, self.pairs = True, bool(pc.all(pc.match_substring_regex(cells, PAIR)).as_py())
+                self.words, self.no_pairs = True, not pc.all(pc.match_substring_regex(cells, PAIR)).as_py()
                 return
             self.signs[found.sign] += pair["counts"]
             self.forms.add((found.decimal, found.marks))
@@ -275,25 +283,11 @@ class Survey:
 
     def __add__(self, other: Survey) -> Survey:
         """Return what the cells of two parts of a column are like."""
-        of_words = [one.pairs for one in (self, other) if one.words]
-        return Survey(
-            self.missing,
-            self.as_written,
-            whole=self.whole and other.whole,
-            plain=self.plain and other.plain,
-            words=bool(of_words),
-            padded=self.padded or other.padded,
-            one_length=self.one_length | other.one_length,
-            cells=self.cells + other.cells,
-            gaps=self.gaps + other.gaps,
-            blanks=self.blanks + other.blanks,
-            stripped=self.stripped + other.stripped,
-            codes=self.codes + other.codes,
-            signs=self.signs + other.signs,
-            forms=self.forms | other.forms,
-            pairs=bool(of_words) and all(of_words),
-            emptied=self.emptied or other.emptied,
-        )
+        added = {}
+        for name in (own.name for own in fields(self) if own.name not in ("missing", "as_written")):
+            one, two = getattr(self, name), getattr(other, name)
+            added[name] = one | two if isinstance(one, bool | set) else one + two
+        return replace(self, **added)
 
     def marks(self) -> set[str]:
         """Return what is a decimal mark without doubt, "." or ",", or what may be, ".?" or ",?"; of numbers only."""
@@ -305,9 +299,11 @@ class Survey:
         """Return what the cells mean."""
         some = self.stripped if self.stripped < self.cells + self.blanks else 0  # of all they follow the separator
         rest = (dict(self.codes), self.blanks, some)
-        digits = self.padded and self.whole and len(self.one_length) == 1 and kind != "number" and not self.words
+        digits = (
+            self.padded and not self.fractional and len(self.one_length) == 1 and kind != "number" and not self.words
+        )
         words, numbers = Meaning("words", None, digits, *rest), Meaning("number", None, False, *rest)
-        if kind is None and self.pairs:
+        if kind is None and self.words and not self.no_pairs:
             return replace(words, mixed=("pairs of numbers such as 120/80", "write them into two columns"))
         if kind in ("category", "text") or digits or self.words:
             return words
@@ -323,13 +319,13 @@ class Survey:
             counts = self.signs.most_common()
             ways = [f"{f'with {own!r}' if own else 'without a sign'} ({counted(n, 'cell')})" for own, n in counts]
             return replace(words, mixed=(f"numbers {listed(ways, 4, last=' and ')}", ONE_WAY))
-        if self.whole:
+        if not self.fractional:
             return numbers if self.gaps or self.codes else replace(numbers, held="whole")
         marks = self.marks()
         if {".", ","} <= marks or (decimal and {".?", ",?"} <= marks):
             return replace(words, mixed=("numbers with decimal points and with decimal commas", ONE_WAY))
         mark = "," if "," in marks or (decimal == "," and "." not in marks) else "."
-        if self.plain and mark == ".":
+        if not self.styled and mark == ".":
             return numbers
         others = {mark for _, some in self.forms for mark in some} - {mark}
         sure = all(own == "." or (own == ".," and "," not in some) for own, some in self.forms)

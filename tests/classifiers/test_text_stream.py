@@ -25,7 +25,6 @@ TEXTS = [
 ]
 TABLE = pd.DataFrame({"text": TEXTS, "label": Y})
 CHOSEN = {"all": {}, "given": {"vocabulary": ["w1", "w5", "w7"]}, "pairs": {"ngram_range": (1, 2)}}
-every_event_model = pytest.mark.parametrize("event_model", ["multinomial", "bernoulli"])
 
 
 def parts(seed, number):
@@ -55,18 +54,6 @@ def test_documents_in_any_split_and_order_are_those_of_fit(event_model, vectoriz
     clf = bc.TextNB(event_model, 2.0, vectorizer=vectorizer, inference="map")
     whole = clone(clf).fit(TEXTS, Y)
     assert_same(clone(clf).fit_stream(parts(seed, number), "label"), whole)
-
-
-@every_event_model
-@pytest.mark.parametrize("place", [0, 2])
-def test_batches_of_empty_documents_count(event_model, place):
-    empty = pd.DataFrame({"text": ["", "", ""], "label": ["spam", "ham", "spam"], "weight": [1.0, 0.5, 2.0]})
-    parts_of = [TABLE[:50].assign(weight=1.0), TABLE[50:].assign(weight=1.0)]
-    parts_of.insert(place, empty)
-    table = pd.concat(parts_of)
-    clf = bc.TextNB(event_model, 2.0, inference="map")
-    whole = clone(clf).fit(table[["text"]], table["label"], sample_weight=table["weight"])
-    assert_same(clone(clf).fit_stream(parts_of, "label", weight="weight"), whole)
 
 
 def test_a_learned_concentration_lengths_and_posterior_are_those_of_fit():

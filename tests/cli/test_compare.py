@@ -110,10 +110,10 @@ def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
 
 def test_what_is_odd_in_a_column_is_told_once_and_on_the_page_by_the_rows_of_the_file():
     rows = [
-        f"{'k.A.' if i in (5, 20) else f'{i % 9},5'};{'' if i == 2 else 'yes' if i % 3 else 'no'}" for i in range(40)
+        f"{'fehlt' if i in (5, 20) else f'{i % 9},5'};{'' if i == 2 else 'yes' if i % 3 else 'no'}" for i in range(40)
     ]
     table("odd.csv", "\n".join(["wet;y", *rows]) + "\n")
-    note = "column 'wet' is read as categories because of 'k.A.' (rows 6, 21); leave those cells empty"
+    note = "column 'wet' is read as categories because of 'fehlt' (rows 6, 21); leave those cells empty"
     base = ("odd.csv", "--target", "y")
     compared = command("compare", *base, "--models", "nb", "--rules", "map", *FEW_FITS, "--report", "page.html").out
     assert " ".join(compared.split()).count(note) == 1

@@ -10,7 +10,7 @@ import pytest
 from helpers.commands import GOOD, command, table
 
 from bayesclf.tables import datasets
-from bayesclf.tables.datasets import SHIPPED
+from bayesclf.tables.datasets import KNOWN
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -76,7 +76,7 @@ def test_creators_and_columns_are_shown_at_any_width_without_breaking_words(widt
     said = command("datasets", "show", "breast_cancer_ljubljana", columns=width).out
     assert max(map(len, said.splitlines())) <= width
     flat = " ".join(said.split())
-    table = SHIPPED["breast_cancer_ljubljana"]
+    table = KNOWN["own"]["breast_cancer_ljubljana"]
     for what in ("creators", "source", "license", "changes", "note"):
         assert f"{what}: {getattr(table, what)}" in flat
     for word in ("tumor_size", "category", "distinct", "30-34"):

@@ -66,7 +66,7 @@ def test_columns_that_name_the_rows_are_written_first(fitted, ending):
     assert list(rows[0]) == ["row", "patient_id", "predicted", "P(no)", "P(yes)"]
     assert [row["patient_id"] for row in rows] == ids
     for output in ("q.csv", "q.parquet", "parts/"):
-        command("predict", "m.nc", new, "--keep", "name", "--keep", "wind", "--output", output)
+        command("predict", "m.nc", new, "--copy", "name", "--copy", "wind", "--output", output)
     read = [pd.read_csv("q.csv", dtype=str), pd.read_parquet("q.parquet"), pd.read_parquet("parts/")]
     for found in read:
         assert found["patient_id"].tolist() == ids
@@ -212,6 +212,8 @@ def test_rows_without_a_label_are_refused_or_dropped(partly, refused):
     there = frame["y"].notna()
     dropped = bc.NaiveBayes(inference="map").fit(X[there], frame["y"][there].astype(int))
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
+    frame.assign(x=frame["x"].where(np.arange(60) % 4 > 0, 999)).to_csv(path, index=False)
+    assert command(*fit).out.count("column 'x' is 999 in") == 1  # in 15 cells of the file, and 10 of rows with a label
 
 
 def test_rows_without_a_label_that_cannot_be_used(partly, refused):

@@ -6,19 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import bayesclf as bc
-from bayesclf.classifiers import (
-    CLASSIFIERS,
-    BayesNetClassifier,
-    BernoulliNB,
-    GaussianDiscriminantAnalysis,
-    GaussianNB,
-    JointBayes,
-    LogisticRegression,
-    MultinomialNB,
-    NaiveBayes,
-    TextNB,
-)
-from bayesclf.engines import NUTS, Auto
+from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.tables.columns import kind_of, numbers
 
 
@@ -36,24 +24,24 @@ class Binned:
         return frame
 
 
-class BinnedJoint(Binned, JointBayes):
+class BinnedJoint(Binned, bc.JointBayes):
     pass
 
 
-class BinnedTan(Binned, BayesNetClassifier):
+class BinnedTan(Binned, bc.BayesNetClassifier):
     pass
 
 
-NOT_OF_TABLES = {TextNB}
+NOT_OF_TABLES = {bc.TextNB}
 """Takes strings, as its input tags say, for which scikit-learn has no checks: its vectorizers have none either."""
 
-CHECKED = {JointBayes: BinnedJoint, BayesNetClassifier: BinnedTan}
-SHORT_CHAINS = {"inference": Auto(nuts=NUTS(draws=250, tune=250, chains=2))}
+CHECKED = {bc.JointBayes: BinnedJoint, bc.BayesNetClassifier: BinnedTan}
+SHORT_CHAINS = {"inference": bc.engines.Auto(nuts=bc.engines.NUTS(draws=250, tune=250, chains=2))}
 """Exact as by default, but for the tables with missing cells, where these two take NUTS."""
 OPTIONS = {
-    LogisticRegression: {"inference": "map"},
-    GaussianDiscriminantAnalysis: SHORT_CHAINS,
-    JointBayes: SHORT_CHAINS,
+    bc.LogisticRegression: {"inference": "map"},
+    bc.GaussianDiscriminantAnalysis: SHORT_CHAINS,
+    bc.JointBayes: SHORT_CHAINS,
 }
 ESTIMATORS = [
     CHECKED.get(kind, kind)(random_state=0, **OPTIONS.get(kind, {}))
@@ -63,26 +51,28 @@ ESTIMATORS = [
 
 SEEDED = {"random_state": 0}
 STACKS = [
-    bc.StackedClassifier({"own": GaussianNB(**SEEDED), "shared": GaussianNB("feature", **SEEDED)}, rule="predictive"),
     bc.StackedClassifier(
-        {"gnb": GaussianNB(**SEEDED), "lr": LogisticRegression(prior_scale=2.5, inference="map", **SEEDED)}, cv=2
+        {"own": bc.GaussianNB(**SEEDED), "shared": bc.GaussianNB("feature", **SEEDED)}, rule="predictive"
+    ),
+    bc.StackedClassifier(
+        {"gnb": bc.GaussianNB(**SEEDED), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map", **SEEDED)}, cv=2
     ),
 ]
 
 CHECKS = 61
 """Checks of one classifier: scikit-learn leaves some out without a word when a tag is wrong."""
 
-FURTHER_CHECKS = {BernoulliNB: 1, LogisticRegression: 1, MultinomialNB: 3}
+FURTHER_CHECKS = {bc.BernoulliNB: 1, bc.LogisticRegression: 1, bc.MultinomialNB: 3}
 """Those of sparse tables, and of counts, which are neither negative nor missing."""
 
 NEEDS_ARRAY_API = {"check_array_api_input"}
 """Left out: scikit-learn skips it unless SciPy's array API is switched on for the whole process."""
 
-OF_REAL_NUMBERS = {(MultinomialNB, "check_decision_proba_consistency")}
+OF_REAL_NUMBERS = {(bc.MultinomialNB, "check_decision_proba_consistency")}
 """Left out: it fits negative numbers, whatever the tags say, and counts are refused below 0."""
 
 
-MAIN_SUITE = {NaiveBayes, LogisticRegression}
+MAIN_SUITE = {bc.NaiveBayes, bc.LogisticRegression}
 """Classifiers that the main suite checks: a generative one of numbers and words, and one of sparse tables."""
 
 

@@ -106,20 +106,6 @@ def test_auto_takes_it_where_only_gaps_are_in_the_way(rng):
     )
 
 
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-def test_the_same_seed_gives_the_same_draws(rng):
-    X, y = frame(rng)
-    engine = Augmentation(draws=120, tune=20)
-    one, same, other = (
-        bc.BayesNetClassifier(EDGES, inference=engine, random_state=seed).fit(X, y).posterior_["posterior"]
-        for seed in (1, 1, 2)
-    )
-    assert one.to_dataset().identical(same.to_dataset())
-    assert (one.sizes["chain"], one.sizes["draw"]) == (4, 120)
-    assert not np.array_equal(one["theta"], other["theta"])
-    assert not np.array_equal(one["theta"][0], one["theta"][1])
-
-
 def test_what_it_cannot_sample_is_refused(rng, mixed_table):
     X, y = frame(rng)
     half = np.full(len(y), 0.5)

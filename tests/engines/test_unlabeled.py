@@ -160,14 +160,6 @@ def test_a_weight_is_a_number_of_repetitions(case, rule):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 
 
-@pytest.mark.parametrize("rule", ["mle", "map", "auto"])
-def test_rows_of_weight_zero_do_not_count(rule):
-    weight = np.where(pd.notna(OF_NUMBERS), 1.0, 0.0)
-    clf = gaussian(inference=rule).fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE)
-    alone = gaussian(inference=rule).fit(NUMBERS[:4], OF_NUMBERS[:4], **USE)
-    np.testing.assert_array_equal(clf.predict_proba(NUMBERS), alone.predict_proba(NUMBERS))
-
-
 # The posterior
 
 

@@ -139,7 +139,7 @@ def test_models_whose_fits_remain_once_the_time_is_over_are_left_out(comparison,
     for rule in options["rules"]:
         np.testing.assert_array_equal(found.stacked("gnb", rule)[0], comparison.stacked("gnb", rule)[0])
         assert found.answers["lr", rule].reason == "the time limit of 10 minutes was over"
-    assert "the time limit of 10 minutes was over" in " ".join(verdict(found, found.table).cautions)
+    assert "the time limit of 10 minutes was over" in " ".join(verdict(found).cautions)
 
 
 def test_no_fold_is_repeated_once_the_time_is_over(monkeypatch):
@@ -261,22 +261,11 @@ def test_columns_that_give_the_label_away_are_named_and_informative_ones_are_not
     assert label_copies(X, y) == ["code", "street"]
     assert label_copies(X[:5], y[:5]) == []  # which may be by chance
     found = bc.compare({"nb": bc.NaiveBayes(inference="map")}, X, y, cv=3, rules=["map"])
-    judged = verdict(found, found.table)
+    judged = verdict(found)
     caution = judged.cautions[0]
     assert judged.headline.endswith("But these scores may be too good, as is said below.")
     assert caution.startswith("Columns 'code' and 'street' each determine the label on every row")
     assert "X.drop(columns=['code', 'street'])" in caution
-
-
-@pytest.mark.parametrize(
-    "given", [list, lambda d: np.array(d, dtype=object), lambda d: pd.Series(d, index=range(9, 49))]
-)
-def test_texts_are_compared_as_a_table_of_one_column(given):
-    texts = ["a good movie", "a bad film", "fun, good fun", "boring and bad"] * 10
-    y = np.array(["p", "n", "p", "n"] * 10)
-    found = bc.compare({"text": bc.TextNB()}, given(texts), y, cv=2)
-    expected = bc.compare({"text": bc.TextNB()}, pd.DataFrame({"text": texts}), y, cv=2)
-    pd.testing.assert_frame_equal(found.table, expected.table)
 
 
 def test_a_sparse_table_is_refused(iris):
@@ -288,7 +277,7 @@ def test_a_clear_gain_that_does_not_matter_is_called_that(rng):
     x = rng.normal(size=40_000)
     y = (rng.logistic(size=len(x)) < 0.2 * x).astype(int)  # .005 nats, and .0005 its error
     found = bc.compare([bc.GaussianNB(inference="map")], x[:, None], y, cv=2, repeats=1, rules=["map"])
-    judged = verdict(found, found.table)
+    judged = verdict(found)
     assert judged.headline.startswith(
         "No model is better, by enough to matter, than always predicting the class shares: "
     )

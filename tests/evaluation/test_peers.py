@@ -90,9 +90,7 @@ def test_boosting_shows_what_a_black_box_gains_and_is_never_the_model_to_use(mon
     table = found.table.set_index("model")["log_loss"]
     assert table["boosting"] < table["nb"].min() - 0.3
     assert found.best[0] == "nb"
-    assert any(
-        "is clearly ahead: its log loss is smaller by" in sentence for sentence in verdict(found, found.table).findings
-    )
+    assert any("is clearly ahead: its log loss is smaller by" in sentence for sentence in verdict(found).findings)
     assert (
         "boosting"
         not in bc.compare(
@@ -125,7 +123,7 @@ def test_what_a_peer_warns_of_is_a_note_and_why_it_fails_a_reason(iris):
     lines = failed.table.set_index("model")
     assert lines["reason"]["GaussianNB"].startswith("GaussianNB cannot be fitted: could not convert string")
     assert np.isfinite(lines["log_loss"]["nb"])
-    assert verdict(failed, failed.table).cautions[0].startswith("GaussianNB has no answer: GaussianNB cannot")
+    assert verdict(failed).cautions[0].startswith("GaussianNB has no answer: GaussianNB cannot")
 
 
 def test_a_class_that_a_fold_lacks_has_probability_zero(iris):

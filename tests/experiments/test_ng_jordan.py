@@ -55,17 +55,6 @@ def test_a_problem_has_its_rows_columns_and_classes(name, request):
     assert (len(encoded), len(encoded.features), len(encoded.labels)) == ROWS[name]
 
 
-@pytest.mark.usefixtures("others")
-def test_a_split_is_disjoint_and_starts_with_every_class(rng):
-    encoded = ng_jordan.load("iris")
-    train, test = ng_jordan.split_rows(encoded, rng, 40)
-    assert len(test) == 40
-    assert sorted([*train, *test]) == list(range(150))
-    assert set(encoded.y[train[:3]]) == {0, 1, 2}
-    assert ng_jordan.sizes_of(encoded, (4, 9, 500), 40) == (4, 9, 110)
-    assert ng_jordan.sizes_of(encoded, (4, 9), 40) == (4, 9)
-
-
 CLASSIFIERS = {
     "wine": (ng_jordan.naive_bayes, {"variance": "class-feature"}, "mle", bc.GaussianNB("class-feature")),
     "play_tennis": (ng_jordan.naive_bayes, {}, "map", bc.CategoricalNB(2.0)),

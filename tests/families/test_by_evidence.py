@@ -131,18 +131,6 @@ def test_a_mass_at_zero_needs_zeros_and_two_other_values(name, values, possible)
     assert CANDIDATES[name].supports(np.array(values)) is possible
 
 
-def test_statistics_of_a_family_follow_from_those_of_values(table, fitted):
-    frame, y = table
-    codes = np.searchsorted(fitted.classes_, y)
-    for weight in (None, np.random.default_rng(0).uniform(0.5, 2.0, N)):
-        clf = bc.NaiveBayes(families="auto", inference="map").fit(frame, y, sample_weight=weight)
-        for block in clf.model_.blocks:
-            X = frame[list(block.statistics.axes.features)].to_numpy()
-            direct = block.family.statistics(X, codes, block.statistics.axes, weight)
-            for name, values in direct.arrays().items():
-                np.testing.assert_allclose(block.statistics.arrays()[name], values, rtol=1e-9, atol=1e-9, err_msg=name)
-
-
 def test_a_chosen_family_answers_as_if_it_had_been_named(table, fitted):
     frame, y = table
     blocks = {"height": "gaussian", "income": "log-normal", "calls": "poisson", "gain": bc.families.Hurdle(LogNormal())}

@@ -17,7 +17,6 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families import Axes, Histogram, Ordinal
 from bayesclf.families.cells import REAL
 from bayesclf.families.cells_in_a_row import CutSets
-from bayesclf.families.terms import Pair
 
 LABELS = ("no", "maybe", "yes")
 
@@ -147,16 +146,6 @@ def test_drawn_cuts_follow_their_probabilities(name, rng):
     assert (np.abs(found - weights) < 5 * np.sqrt(weights * (1 - weights) / len(drawn)) + 5 / len(drawn)).all()
 
 
-@pytest.mark.parametrize("name", ["histogram", "ordinal"])
-def test_draws_average_to_the_mean(name, rng):
-    prior, statistics = CASES[name]()
-    posterior = prior.posterior(statistics)
-    draws = posterior.draw(rng, 20_000)["theta"]
-    assert_allclose(draws[:, :, : prior._sizes[0]].sum(axis=2), 1.0, rtol=1e-12)
-    error = draws.std(axis=0) / np.sqrt(len(draws))
-    assert (np.abs(draws.mean(axis=0) - posterior.mean()["theta"][0]) < 5 * error + 1e-12).all()
-
-
 @pytest.mark.slow
 def test_draws_share_what_the_classes_share(rng):
     """χ² of the levels of two rows of different classes, of one draw each: E[θ_kl θ_k'm] holds cuts, θ and φ."""
@@ -265,18 +254,6 @@ def test_cells_do_not_depend_on_the_labels():
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_array_equal(mine.borders, theirs.borders)
         np.testing.assert_array_equal(mine.shares, theirs.shares)
-
-
-def test_contributions_of_outer_cells_add_up_to_the_log_ratio():
-    prior, statistics = histogram()
-    point = prior.map(statistics)
-    X = np.array([[-9.0, -9.0], [-9.0, 0.0], [9.0, -9.0], [np.nan, 1e4], [0.0, np.nan]])
-    np.testing.assert_array_equal(prior.codes(X)[[0, 3], 0], [0, -1])
-    pair = Pair(np.zeros(len(X), dtype=int), np.full(len(X), 2))
-    found = prior.contributions(X, point, pair)
-    density = prior.log_density(X, point)[0]
-    total = np.bincount(found.row, found.values[0], minlength=len(X))
-    assert_allclose(total, density[:, 0] - density[:, 2], rtol=1e-10, atol=1e-12)
 
 
 def test_sampled_numbers_have_the_decimals_of_the_column(rng):

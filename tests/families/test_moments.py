@@ -5,7 +5,6 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.families import Axes, moments
-from bayesclf.families.cells import ValueCounts
 from bayesclf.families.moments import Moments
 from bayesclf.tables.numbers import Numbers
 
@@ -66,31 +65,7 @@ def test_single_precision_is_read_as_double(monkeypatch):
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12)
 
 
-def test_weights_and_labels_of_other_types(monkeypatch):
-    rng = np.random.default_rng(5)
-    X, y, weight = rng.normal(size=(60, 2)), np.arange(60) % 2, rng.integers(1, 4, 60)
-    axes = Axes(("a", "b"), ("u", "v"))
-    expected = Moments.of(X, y, axes, weight.astype(float))
-    monkeypatch.setattr(moments, "COMPILED_CELLS", 0)
-    for codes, weights in ((y.astype(np.int32), weight.astype(np.float32)), (y, np.repeat(weight * 1.0, 2)[::2])):
-        found = Moments.of(X, codes, axes, weights)
-        np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12)
-
-
 @pytest.mark.parametrize("dtype", [">i4", ">f8"])
 def test_labels_of_another_byte_order(dtype):
     X, y = np.random.default_rng(6).normal(size=(40, 2)), np.arange(40) % 3
     np.testing.assert_array_equal(bc.GaussianNB(inference="map").fit(X, y.astype(dtype)).classes_, [0, 1, 2])
-
-
-def test_moments_of_values_are_those_of_the_rows_that_have_them(rng):
-    X = rng.integers(0, 9, (60, 3)) + 1e6
-    X[rng.random(X.shape) < 0.2] = np.nan
-    y = np.arange(60) % 3
-    X[y == 2, 1] = np.nan
-    X[y == 1, 0] = 1e6 + 0.1  # equal cells, of no exact sum
-    axes = Axes(("a", "b", "c", "none"), ("u", "v", "w"))
-    columns = ValueCounts.of(X, y, axes).columns
-    found = Moments.of_values(axes, columns)
-    for name, expected in Moments.of(X, y, axes).arrays().items():
-        np.testing.assert_allclose(found.arrays()[name], expected, rtol=1e-12, atol=0)

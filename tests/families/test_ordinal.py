@@ -7,25 +7,13 @@ from numpy.testing import assert_allclose
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Categorical, Ordinal
+from bayesclf.families import Ordinal
 from bayesclf.families.cells_in_a_row import MOST_LEVELS
 
 SIZES = pd.CategoricalDtype(["S", "M", "L", "XL"], ordered=True)
 
 
 # What follows from the model
-
-
-def test_one_class_by_itself_does_not_depend_on_cuts():
-    """Its marginal prior is Dirichlet(α) whatever they are: evidence and mean are those of a categorical column."""
-    axes = Axes(("k",), ("u",), (tuple(range(5)),))
-    X = np.array([0, 1, 1, 3, 4, 4, 4])[:, None]
-    statistics = Ordinal(alpha=0.6).statistics(X, np.zeros(7, dtype=int), axes)
-    prior = Ordinal(alpha=0.6).resolve_prior(statistics)
-    plain = Categorical(0.6).resolve_prior(statistics)
-    assert_allclose(prior.log_evidence(statistics), plain.log_evidence(statistics), rtol=1e-12)
-    found = prior.posterior(statistics).mean()["theta"]
-    assert_allclose(found, plain.posterior(statistics).mean()["theta"], rtol=1e-12)
 
 
 def test_a_rare_level_says_what_its_neighbors_say():

@@ -146,16 +146,6 @@ def test_the_predictive_of_a_far_cell_is_a_ratio_of_evidences(name):
 
 
 @every_family
-def test_many_far_cells_have_the_predictive_of_each_alone(name):
-    prior, x, far = regular(name)
-    posterior = prior.posterior(one_class(prior, x)[1])
-    many = np.unique(np.round(np.linspace(far.min(), far.max(), 700), 0 if name == "negative-binomial" else 9))
-    some = np.arange(0, len(many), 31)
-    alone = np.concatenate([predictive(posterior, many[i]) for i in some])
-    assert_allclose(predictive(posterior, many)[some], alone, rtol=1e-11)
-
-
-@every_family
 def test_leaving_out_an_outlier_is_a_ratio_of_evidences(name):
     prior, x, far = regular(name, 40)
     x[0] = far[1]

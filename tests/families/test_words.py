@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from bayesclf.errors import Refused
-from bayesclf.families import Axes, Bernoulli, Multinomial, dirichlet, multinomial
+from bayesclf.families import Axes, Bernoulli, Multinomial, dirichlet
 from bayesclf.families.cells import dense
 from bayesclf.families.terms import Pair
 
@@ -28,17 +28,6 @@ def test_contributions_of_a_sparse_table_are_those_of_the_dense_one(threshold):
         np.testing.assert_allclose(total, density[:, 0] - density[:, 1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("threshold", [-1e17, -2.5, -1.0, 0.0, 0.5, 1.0, 5.0, 1e17])
-def test_cells_that_are_drawn_are_present_as_often_as_the_model_says(threshold):
-    prior = Bernoulli(threshold=threshold).resolve_prior(Bernoulli().statistics(X, Y, AXES))
-    theta, y = np.array([[0.3, 0.6], [0.2, 1.0]]), np.arange(2_000) % 2
-    cells = prior.sample({"theta": theta[None]}, y, np.random.default_rng(1))
-    share = prior.statistics(cells, y, AXES).successes / 1_000
-    assert (np.abs(share - theta) <= 4 * np.sqrt(theta * (1 - theta) / 1_000)).all()
-    if 0 <= threshold < 1:
-        assert set(np.unique(cells)) == {0, 1}
-
-
 def test_a_stored_zero_is_no_word():
     counts, axes = np.array([[2.0, 0.0, 1.0], [0.0, 3.5, 1.0]]), Axes(("no", "yes"), ("a", "b", "c"))
     stored = sparse.csr_array((counts.ravel(), np.tile(np.arange(3), 2), [0, 3, 6]), shape=(2, 3))
@@ -54,17 +43,6 @@ def test_a_small_table_is_made_dense_and_a_large_one_refused():
     np.testing.assert_array_equal(dense(sparse.csr_array(np.eye(2))), np.eye(2))
     with pytest.raises(Refused, match="would hold all their 4,194,305 cells \\(limit 4,194,304\\)"):
         dense(sparse.csr_array((1, 2**22 + 1)))
-
-
-def test_many_entries_are_added_up_as_few_are(rng):
-    counts = sparse.csr_array(rng.poisson(0.7, (12, 8)) * np.array([1.0, 1, 1, 1, 0.5, 1, 100, 1e9]))
-    counts.eliminate_zeros()
-    y = np.arange(12) % 4 - 1  # −1: not to be left out
-    alpha = rng.gamma(1.0, 30.0, (8, 3)) + np.stack([counts[y == k].sum(axis=0) for k in range(3)], axis=1)
-    entries = counts.indptr.astype(np.intp), counts.indices.astype(np.intp), counts.data, y, alpha, rng.random(8)
-    few, many = multinomial._by_arrays(*entries), multinomial._by_machine_code(*entries)
-    assert np.isnan(many).sum() == np.isnan(few).sum()
-    np.testing.assert_allclose(many, few, rtol=1e-12)
 
 
 def test_entries_of_one_cell_are_one_however_many_there_are():

@@ -7,7 +7,7 @@ import numpy as np
 from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.tables.columns import Rows
+from bayesclf.tables.columns import Column, Rows
 
 INF = float("inf")
 
@@ -31,9 +31,9 @@ def model_of(
     rows = encoded(numbers, codes)
     y = np.asarray(y, dtype=np.intp)
     weight = np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=float)
-    names = tuple(f"x{j}" for j in range(rows.parts[0].shape[1]))
-    categories = tuple(f"c{j}" for j in range(len(levels)))
-    design = LogisticDesign.fit(*rows.parts, weight, names, categories, levels)
+    names = [Column(f"x{j}", "number") for j in range(rows.parts[0].shape[1])]
+    categories = [Column(f"c{j}", "category", own) for j, own in enumerate(levels)]
+    design = LogisticDesign.fit(rows.parts[0], weight, (*names, *categories))
     labels = tuple("abcdefgh"[: n_labels or int(y.max()) + 1])
     return LogisticModel(labels, design, design.matrix(rows), y, weight, prior or LogisticPrior())
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
@@ -78,16 +77,6 @@ def differences(clf, X, pair):
 
 
 class TestTerms:
-    @pytest.mark.parametrize("clf", [bc.BernoulliNB(**EXACT), bc.MultinomialNB(**EXACT)])
-    def test_sparse_tables_give_the_terms_of_dense_ones(self, clf, rng):
-        cells = rng.poisson(0.6, (40, 7)).astype(float)
-        clf = type(clf)(**clf.get_params(deep=False)).fit(cells, np.arange(40) % 2)
-        dense, thin = clf.explain(cells), clf.explain(sparse.csr_array(cells))
-        pd.testing.assert_frame_equal(dense.rows, thin.rows, rtol=1e-9)
-        there = dense.table[dense.table["value"] != 0].merge(thin.table, on=["row", "feature"], suffixes=("", "_thin"))
-        np.testing.assert_allclose(there["contribution"], there["contribution_thin"], atol=1e-12)
-        assert len(there) == 40 + np.count_nonzero(cells)
-
     @pytest.mark.parametrize("name", ["gnb", "gnb sigma_k", "mixed", "events"])
     def test_a_feature_contributes_what_it_says_where_all_others_are_missing(self, name, fits):
         """A missing cell is integrated out, so that the model itself can be asked about one column alone."""
@@ -113,17 +102,6 @@ class TestTerms:
         at_means = clf.predict_log_proba(pd.DataFrame([X.mean()]), "map")[0]
         intercept = terms.loc[terms["feature"] == "(intercept)", "contribution"]
         np.testing.assert_allclose(intercept, at_means[1] - at_means[0], atol=1e-9)
-
-    def test_a_level_that_training_rows_lack_adds_its_drawn_weight(self, fits):
-        clf, X = fits("lr", 2)
-        new = X.iloc[:3].assign(ward="south")
-        found = clf.explain(new)
-        expected = differences(clf, new, Pair(np.ones(3, dtype=int), np.zeros(3, dtype=int)))
-        np.testing.assert_allclose(found.rows["log_odds"], expected.mean(axis=0), atol=1e-9)
-        ward = found.table[found.table["feature"] == "ward"]
-        assert (ward["low"] < 0).all()
-        assert (ward["high"] > 0).all()
-        assert (clf.explain(new, rule="map").table.query("feature == 'ward'")["contribution"] == 0).all()
 
 
 class TestExplain:

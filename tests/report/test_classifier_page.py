@@ -1,7 +1,5 @@
 """The report of one fitted classifier: sound, harmless, and what it says is what the checks found."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,7 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.evaluation.score_table import mean, row_losses
-from bayesclf.report.classifier_page import average_effects, headline, reliability, tree
+from bayesclf.report.classifier_page import headline, reliability, tree
 from bayesclf.report.tree import html
 from bayesclf.wording import pair, percent
 
@@ -87,17 +85,6 @@ def test_held_out_scores_come_first(pages, fits, table):
         words.index(part) for part in ("Area under the ROC", "Held-out rows by true class", "parameteroutcomefeature")
     ]
     assert places == sorted(places)
-
-
-@pytest.mark.usefixtures("unwritten_figures")
-def test_scores_without_a_model_are_those_of_the_classes():
-    rng = np.random.default_rng(3)
-    y = np.where(np.arange(200) % 5 == 0, "rare", "common")
-    X = rng.normal(size=(200, 1))
-    words = Page(render(bc.GaussianNB(random_state=1).fit(X, y), X, y)).words
-    assert re.search(r"The labels are (no|not clearly) better than always predicting 'common': ", words)
-    assert re.search(r"Accuracy.{0,200}? ± \S+%\s*80\.0%", words)
-    assert re.search(r"Log loss.{0,300}? ± \S+\s*0\.500", words)
 
 
 def test_the_page_has_the_table_of_parameters(pages, fits):
@@ -214,15 +201,6 @@ def test_a_browser_shows_it_without_complaint(pages, name, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(pages[name], encoding="utf-8")
     require_pleasant(path, tmp_path)
-
-
-def test_effects_of_two_classes_are_on_the_second(rng):
-    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
-    clf = bc.GaussianNB(random_state=1).fit(X, np.where(X["a"] > 0, "yes", "no"))
-    shown = average_effects(clf, X, ["a", "b"], (0, 1))
-    assert shown["column"].tolist() == ["a", "b"]
-    assert shown["outcome"].tolist() == ["yes", "yes"]
-    assert shown["effect"].iloc[0] > 0.5
 
 
 def test_the_page_and_a_comparison_repeat_the_same_folds_as_often():

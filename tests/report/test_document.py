@@ -105,7 +105,7 @@ def test_the_page_says_what_is_so(comparison, html):
     assert "bayesclf compare iris --report <b>.html" in text
     assert "Logistic regression (lr) has no answer under mle: the classes are separable" in text
     assert page.NOTHING not in text
-    call = verdict(comparison, comparison.table).next_step
+    call = verdict(comparison).next_step
     assert f"Next: {call}" in text
     assert eval(call.partition("].")[0] + "]", {"comparison": comparison}) is comparison.fits[model]
 
@@ -161,12 +161,12 @@ def test_over_confidence_is_named():
     X = pd.DataFrame({f"copy {i}": one + rng.normal(0, 0.01, 400) for i in range(12)})
     comparison = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal"])
     assert over_confidence(comparison, ("nb", "map")).mean > 0.1
-    cautions = verdict(comparison, comparison.table).cautions
+    cautions = verdict(comparison).cautions
     assert any(f"is over-confident under {comparison.leader('nb')[1]}: " in sentence for sentence in cautions)
     tempered = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal", "tempered"])
     assert tempered.leader("nb") == ("nb", "tempered")  # which is not over-confident
     assert over_confidence(tempered, ("nb", "map")).mean > 0.1
-    assert not any("over-confident" in sentence for sentence in verdict(tempered, tempered.table).cautions)
+    assert not any("over-confident" in sentence for sentence in verdict(tempered).cautions)
 
 
 @pytest.mark.parametrize(("copies", "worse"), [(1, False), (30, True)])
@@ -178,7 +178,7 @@ def test_a_model_that_is_worse_than_the_shares_of_the_classes_is_called_so(copie
     X = pd.DataFrame({f"odd{copy}": odd for copy in range(copies)})
     models = {"lr": bc.LogisticRegression(prior_scale=2.5), "nb": bc.GaussianNB("feature")}
     found = compared(models, X.assign(fine=fine), y, rules=["map"])
-    judged = verdict(found, found.table)
+    judged = verdict(found)
     assert "log loss is larger by" in " ".join(judged.findings)
     assert any("(map), is clearly worse than always predicting the class" in said for said in judged.cautions) == worse
 
@@ -186,7 +186,7 @@ def test_a_model_that_is_worse_than_the_shares_of_the_classes_is_called_so(copie
 def test_boosting_that_takes_too_long_is_no_reason_for_distrust(monkeypatch):
     monkeypatch.setattr("bayesclf.evaluation.comparison.BOOSTING_SECONDS", 0.0)
     X, y = pd.DataFrame({"a": np.arange(60) % 7}), np.arange(60) % 2
-    judged = verdict(found := compared({"nb": bc.GaussianNB()}, X, y, rules=["map"], boosting=True), found.table)
+    judged = verdict(compared({"nb": bc.GaussianNB()}, X, y, rules=["map"], boosting=True))
     assert sum("Gradient boosting was left out: it takes longer" in said for said in judged.findings) == 1
     assert not any("oosting" in said for said in judged.cautions)
 
@@ -287,7 +287,7 @@ def test_costs_are_columns_of_the_scores_and_a_table(with_costs):
 
 def test_the_verdict_names_the_cheapest_decisions_and_what_the_same_for_all_rows_costs(with_costs):
     line = with_costs.table.set_index(["model", "rule"]).loc[with_costs.best]
-    said = " ".join(verdict(with_costs, with_costs.table).findings)
+    said = " ".join(verdict(with_costs).findings)
     assert f"cost least, {line['cost']:.3f} ± " in said
     assert "rejected" in said
     assert "Rejecting every row costs 0.200, clearly more." in said
@@ -304,7 +304,7 @@ def rare_rows():
 @pytest.mark.usefixtures("unwritten_figures")
 def test_labels_no_better_than_the_most_frequent_class_come_first(rare_rows):
     found = compared({"nb": bc.GaussianNB()}, rare_rows, RARE, rules=["map"])
-    judged = verdict(found, found.table)
+    judged = verdict(found)
     frame = found.predictions
     recall = (frame["predicted"][frame["label"] == "yes"] == "yes").mean()
     assert judged.cautions[0].startswith("The labels are no")
@@ -316,9 +316,9 @@ def test_labels_no_better_than_the_most_frequent_class_come_first(rare_rows):
     half[:200] = False  # clearly better labels that find only half of a class may still find few of another
     third = np.where(half, "yes", np.where(np.arange(400) % 50 == 3, "few", "no"))
     found = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * half[:, None], third, rules=["map"])
-    assert verdict(found, found.table).cautions[0].startswith("No row is found of 'few'. If some errors are worse")
+    assert verdict(found).cautions[0].startswith("No row is found of 'few'. If some errors are worse")
     clear = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * (RARE == "yes")[:, None], RARE, rules=["map"])
-    assert verdict(clear, clear.table).cautions == ()
+    assert verdict(clear).cautions == ()
 
 
 def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
@@ -326,6 +326,6 @@ def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
     cost = facts(found, found.best, found.classes, found.order)[2]
     assert cost.baseline == "0.500"  # "no" for all: a tenth of the rows at 5 each
     dear = compared({"nb": bc.GaussianNB()}, rare_rows, RARE, rules=["map"], cost=[[0, 1], [1, 0]])
-    judged = verdict(dear, dear.table)
+    judged = verdict(dear)
     assert "always deciding for 'no'" in str(dear)
     assert "always deciding for 'no' (0.100)" in " ".join(judged.findings)

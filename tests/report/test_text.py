@@ -119,7 +119,7 @@ def test_json_has_the_numbers_of_the_fit(written, fit):
 def test_all_forms_say_the_same(comparison):
     found = page.tree(comparison)
     first = found.sections[0]
-    judged = verdict(comparison, comparison.table)
+    judged = verdict(comparison)
     paragraphs = [judged.headline, *judged.findings]
     words, document = Page(html(found)).words.replace("\N{NO-BREAK SPACE}", " "), to_json(found)
     for sentence in paragraphs:
@@ -131,7 +131,7 @@ def test_all_forms_say_the_same(comparison):
 
 def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison):
     priors = {name: priors_of(fit) for name, fit in comparison.fits.items()}
-    said = of_comparison(comparison, verdict(comparison, comparison.table), priors)
+    said = of_comparison(comparison, verdict(comparison), priors)
     assert said.startswith(
         f"Naive Bayes ({NAMED}) and logistic regression (lr) were compared on 150 rows and 4 columns"
     )
@@ -170,7 +170,7 @@ def test_the_paragraph_names_only_models_that_answered_and_says_why_others_did_n
         "none": bc.LogisticRegression(prior_scale=2.5, inference="map", rule="map"),
     }
     comparison = bc.compare(models, X, y, cv=3, rules=["mle"])
-    found = verdict(comparison, comparison.table)
+    found = verdict(comparison)
     said = of_comparison(comparison, found, {name: priors_of(fit) for name, fit in comparison.fits.items()})
     assert said.startswith("Gaussian naive Bayes (one) was tried on 150 rows")
     assert "Logistic regression (none) has no answer: " in said

@@ -50,6 +50,19 @@ CASES = {
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\nUSD 3,"), "column 'a' is read as numbers, without 'USD'"
     ),
     "levels of letters and digits": file(rows("EUR{k},TRY{j},{y}", "a,b,cls\n"), "", "a: category, b: category"),
+    "no answers": file(
+        rows("{j},{k},{y}", "a,b,cls\n")
+        .replace("\n3,", "\nDon't know,")
+        .replace(",2,", ",k.A.,")
+        .replace("\n1,", "\nx,"),
+        "column 'a': \"Don't know\" (6 cells) among words is a level",
+        "a: category, b: number",
+        gaps=10,
+    ),
+    "answers from 1 to 5": file(
+        rows("1,{y}", "a,cls\n", 10) + "".join(f"{a},no\n" for a in [2, 3, 4, 5, 8, 9] * 5),
+        "column 'a' is 8 or 9 in 10 cells, far from",
+    ),
     "no thousands of India": file(rows('"1,234,56,78{k}",{y}', "a,cls\n"), "", "a: category"),
     "versions with powers": file(rows("1.2.{k}E5,{y}", "a,cls\n"), "", "a: category"),
     "ticks of 1": file(
@@ -185,7 +198,20 @@ CASES = {
     "parts, no months and no times": file(
         rows("10{j}{k}-1{j},{j}M{k},{j},{y}", "part,screw,a,cls\n"), "", "part: category, screw: category, a: number"
     ),
+    "laps": file(rows("1:2{j}.5,{j},{y}", "at,a,cls\n"), "one for each time; derive", "at: category, a: number"),
+    "weeks": file(rows("2020 W1{k},{j},{y}", "at,a,cls\n"), "one for each date;", "at: category, a: number"),
+    "places on Earth": file(rows("5{j}.5° N,{y}", "a,cls\n"), "read as numbers, without '° N'"),
+    "dashes": file(with_code("—"), "column 'fee': '—' (2 cells) taken for missing", "fee: number", gaps=2),
+    "Markdown": file(
+        rows("| {j} | {k} | {y} |", "| a | b | cls |\n|---|---:|---|\n"),
+        "the separator is '|' (separator=… says another one) | the column without a name at place 1",
+        "a: number, b: number",
+    ),
+    "commas between tabs": file(
+        rows("{j}\tw{k}, w\t{y}", "a\tb,2\tcls\n"), "the separator is a tab", "a: number, b,2: category"
+    ),
     "months": file(rows("Jan 19{i:02d},{j},{y}", "at,a,cls\n"), "column 'at' holds dates and is left"),
+    "days": file(rows("{i}. März 2020,{j},{y}", "at,a,cls\n"), "column 'at' holds dates and is left"),
     "dates": file(rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), "column 'day' holds dates and is left"),
     "constant": file(rows("kg,{j},{y}", "unit,a,cls\n"), "column 'unit' has one value only and is left"),
     "text beside": file(
@@ -277,7 +303,7 @@ def test_a_model_reads_further_files_as_its_own(tmp_path):
     told = []
     for clf in (in_memory, streamed, bc.load(tmp_path / "m.nc")):
         with pytest.warns(PredictionWarning, match=r"'price' has '€' where the training rows have '\$'"):
-            clf.predict_stream(other, answers, keep=["dose"])
+            clf.predict_stream(other, answers, copy=["dose"])
         told.append(answers.read_text())
     expected = in_memory.predict_proba(pd.DataFrame({"a": [1.125], "price": [1.5], "dose": [np.nan]}))
     assert told[0] == told[1] == told[2]
@@ -309,7 +335,7 @@ def test_each_file_tells_its_own_encoding_and_separator(tmp_path):
 
 
 def test_the_decimal_mark_of_a_model_decides_only_where_all_numbers_of_a_file_fit_both(tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesclf.tables.reading._of_excel", lambda data, *_: (data, ()))
+    monkeypatch.setattr("bayesclf.tables.reading._of_excel", lambda data, *_: (data, "s", []))
     path = tmp_path / "t.csv"
     path.write_text(rows("{i},5;{k},25;{y}", "w;h;cls\n"))
     other = tmp_path / "o.csv"
@@ -387,8 +413,10 @@ def test_the_sheet_of_excel_with_the_label_column_is_read_and_others_are_told_of
     found = datasets.read(path, "cls")
     assert found.X["a"].tolist() == [1.5]
     assert found.notes[0] == "the sheet 'data' is read, and not 'old', 'info'; save another one as csv"
-    with pytest.raises(InputError, match=r"the sheet 'info' is read, and not 'data', 'old'\) has no column 'class'"):
-        datasets.read(path, "class")
+    clf = bc.NaiveBayes(inference="map")
+    for read in (datasets.read, clf.fit_stream):
+        with pytest.raises(InputError, match=r"sheet 'info' is read, and not 'data', 'old'\) has no column 'class'"):
+            read(path, "class")
 
 
 def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
@@ -417,6 +445,11 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
             {},
             "where the rows below it have numbers, like a second row of names; leave line 1 out with skip_rows=[1]",
         ),
+        (
+            rows("{j},{k},{y}", "a,b,cls\nkg,cm,\n").replace("3,", "n.d.,"),
+            {},
+            "line 2 has 'kg', 'cm' where the rows below it have numbers",
+        ),
         (rows("{i},{j},{k},{y}", ",a,b,cls\nunit,kg,cm,word\n"), {}, "leave line 2 out with skip_rows=[2]"),
         (rows("{j},{k},{y}", "body,,cls\na,b,\n"), {}, "names; write the name of each column into one line"),
         (rows("{j},{k},{y}", "Weights, 2020\n\na,b,cls\n"), {}, "line 1 has 2 cells and each row below it 3; name"),
@@ -427,7 +460,10 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
         ),
         (rows("{j},{k},{y}", "Weights,,\n,,\na,b,cls\n"), {}, "'Weights' alone, like a title"),
         (rows("{j},{k},{y}", "a,b,cls\n") + "Total,40\n", {}, "or leave line 42 out with skip_rows=[42]"),
+        (rows("{j};{k};{y}", "a;b;cls\n") + "\nBy us\n2020\n", {}, "or leave lines 43, 44 out with skip_rows=[43, 44]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
+        ("\n<!DOCTYPE html>\n", {}, "t.csv is a web page; download the file itself"),
+        ("PK\x03\x04", {}, "t.csv is an Excel file or an archive; end its name in .xlsx or .zip"),
         (rows("{j},{i}.5", "a,cls\n"), {"classes": [30, 10]}, "must rise"),
         (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; keep=['id']"),
         (rows("{j},{y}", "a,cls\n"), {"encoding": "utf-17"}, "the encoding 'utf-17' is not known"),

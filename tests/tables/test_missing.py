@@ -8,7 +8,7 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets
-from bayesclf.tables.datasets import SHIPPED
+from bayesclf.tables.datasets import KNOWN
 from bayesclf.tables.remarks import emptied, spike
 
 TABLES, ROWS = 300, 1000
@@ -68,7 +68,7 @@ def test_hidden_missing_values_are_found(name):
     assert share_found(HIDDEN[name]) > 0.9
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, "iris", "wine", "breast_cancer"])
+@pytest.mark.parametrize("name", [*KNOWN["own"], "iris", "wine", "breast_cancer"])
 def test_of_the_shipped_tables_only_the_ceiling_of_capital_gain_is_noted(name):
     frame = datasets.load(name).X
     found = {str(column): spike(frame[column]).value for column in frame if spike(frame[column])}

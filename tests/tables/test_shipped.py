@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bayesclf.tables import datasets
-from bayesclf.tables.datasets import SHIPPED
+from bayesclf.tables.datasets import KNOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ MOST_BYTES = 2_000_000
 
 
 def text(name):
-    path = datasets.folder() / SHIPPED[name].file
+    path = datasets.folder() / KNOWN["own"][name].file
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
@@ -25,10 +25,10 @@ def flat(path):
     return " ".join(path.read_text(encoding="utf-8").split())
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", KNOWN["own"])
 def test_a_table_is_what_the_readme_of_the_folder_says(name, monkeypatch):
     monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
-    table = SHIPPED[name]
+    table = KNOWN["own"][name]
     assert f"- SHA-256: `{hashlib.sha256(text(name)).hexdigest()}`" in README.partition(f"### {name}\n")[2]
     data = datasets.load(f"own:{name}")
     assert (*data.frame.shape, data.y.nunique()) == (table.rows, table.columns, table.classes)
@@ -36,12 +36,12 @@ def test_a_table_is_what_the_readme_of_the_folder_says(name, monkeypatch):
     assert (data.license, data.changes, data.note) == (table.license, table.changes, table.note)
 
 
-@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "play_tennis"])
+@pytest.mark.parametrize("name", [name for name in KNOWN["own"] if name != "play_tennis"])
 def test_a_table_is_canonical_csv_with_its_origin(name):
     lines = text(name).decode("utf-8").splitlines()
     assert lines[0].rpartition(",")[2] == "class"
     assert b"\r" not in text(name)
-    table = SHIPPED[name]
+    table = KNOWN["own"][name]
     assert table.license == "CC BY 4.0"
     assert "https://doi.org/10.24432/" in table.source
     assert table.creators
@@ -58,7 +58,7 @@ def test_the_ljubljana_tables_come_with_the_sentence_that_their_donors_ask_for()
 
 def test_the_folder_holds_nothing_else():
     folder = ROOT / "data"
-    listed = {table.file for table in SHIPPED.values()} | {"README.md", "CC-BY-4.0.txt"}
+    listed = {table.file for table in KNOWN["own"].values()} | {"README.md", "CC-BY-4.0.txt"}
     assert {path.name for path in folder.iterdir()} == listed
     assert sum(path.stat().st_size for path in folder.iterdir()) < MOST_BYTES
 

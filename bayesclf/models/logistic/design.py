@@ -70,53 +70,31 @@ class LogisticDesign:
 
     @classmethod
     def fit(
-        cls,
-        numbers: Array | Numbers | sparse.csr_array,
-        codes: Integers,
-        sample_weight: Array,
-        number_names: tuple[str, ...],
-        category_names: tuple[str, ...],
-        levels: tuple[tuple[Hashable, ...], ...],
+        cls, numbers: Array | Numbers | sparse.csr_array, sample_weight: Array, known: tuple[Column, ...]
     ) -> LogisticDesign:
         """Resolve means, sds and columns from training rows; rows of weight 0 count as absent.
 
-        `numbers`, `codes`: Encoded rows, (row, number) and (row, category). `sample_weight`: Weights (row), at least 0.
-        `levels`: The levels of each category, in the order of their codes.
+        `numbers`: Of encoded rows, (row, number). `sample_weight`: Weights (row), at least 0. `known`: The columns.
         """
         if not (sample_weight > 0).all():
             present = np.flatnonzero(sample_weight > 0)
             numbers, sample_weight = numbers[present], sample_weight[present]
         if isinstance(numbers, np.ndarray | Numbers):
-            found = moments_of(numbers, sample_weight, number_names)
-            return cls.of_moments(found, gaps_of(numbers), number_names, category_names, levels)
-        mean, sd = sparse_moments(numbers, sample_weight)
-        return cls._of(mean, sd, np.empty(0, dtype=np.intp), number_names, category_names, levels)
+            found = moments_of(numbers, sample_weight, names_of(known, "number"))
+            return cls.of_moments(found, gaps_of(numbers), known)
+        return cls._of(*sparse_moments(numbers, sample_weight), np.empty(0, dtype=np.intp), known)
 
     @classmethod
-    def of_moments(
-        cls,
-        found: Moments,
-        gaps: NDArray[np.bool_],
-        number_names: tuple[str, ...],
-        category_names: tuple[str, ...],
-        levels: tuple[tuple[Hashable, ...], ...],
-    ) -> LogisticDesign:
+    def of_moments(cls, found: Moments, gaps: NDArray[np.bool_], known: tuple[Column, ...]) -> LogisticDesign:
         """Resolve columns from the moments of the numbers, and whether these have missing cells (number)."""
         n = found.n[0]
         sd = np.sqrt(found.without_rounding()[0] / np.where(n > 0, n, 1.0))
-        return cls._of(found.mean[0], sd, np.flatnonzero(gaps & (n > 0)), number_names, category_names, levels)
+        return cls._of(found.mean[0], sd, np.flatnonzero(gaps & (n > 0)), known)
 
     @classmethod
-    def _of(
-        cls,
-        mean: Array,
-        sd: Array,
-        gaps: Integers,
-        number_names: tuple[str, ...],
-        category_names: tuple[str, ...],
-        levels: tuple[tuple[Hashable, ...], ...],
-    ) -> LogisticDesign:
-        varying = np.flatnonzero(sd > 0)
+    def _of(cls, mean: Array, sd: Array, gaps: Integers, known: tuple[Column, ...]) -> LogisticDesign:
+        number_names, category_names = names_of(known, "number"), names_of(known, "category")
+        levels, varying = levels_of(known), np.flatnonzero(sd > 0)
         level_names = [f"{name}={v}" for name, values in zip(category_names, levels, strict=True) for v in values]
         indicators = [f"{number_names[j]} is missing" for j in gaps]
         own = [number_names[j] for j in varying] + indicators

@@ -73,16 +73,23 @@ def maximize(objective: Objective, start: Array, converged: float = CONVERGED) -
 def _lbfgs(objective: Objective, start: Array, tolerance: float, steps: int) -> Array:
     """Maximize until the gradient's entries are below `tolerance`, times the largest one at the start if above 1."""
 
-    def negative(raveled: Array) -> tuple[float, Array]:
-        """Return the negative log density and its gradient, raveled."""
-        value, slope = objective.gradient(raveled.reshape(start.shape))
-        return float(-value), -slope.ravel()
-
+    negative = negated(objective, start.shape)
     steepest = float(np.abs(negative(start.ravel())[1]).max())
     gtol = tolerance * max(1.0, steepest)
     options: Any = {"maxiter": steps, "maxfun": 2 * steps, "ftol": 0.0, "gtol": gtol, "maxcor": 20}
     found = optimize.minimize(negative, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     return np.asarray(found.x, dtype=float).reshape(start.shape)
+
+
+def negated(objective: Objective, shape: tuple[int, ...]) -> Callable[[Array], tuple[float, Array]]:
+    """Return the function from θ raveled to the negative value and its gradient, raveled, as SciPy minimizes it."""
+
+    def negative(raveled: Array) -> tuple[float, Array]:
+        """Return the negative value and its gradient, raveled."""
+        value, slope = objective.gradient(raveled.reshape(shape))
+        return -float(value), -slope.ravel()
+
+    return negative
 
 
 def newton(

@@ -6,8 +6,6 @@ from math import log
 import numpy as np
 import pytest
 from helpers.trees import every_tree
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bayesclf.families import Axes
 from bayesclf.families.multivariate.groups import GroupedMoments
@@ -73,19 +71,6 @@ def test_the_tree_is_the_best_of_all_trees(features, learn, seed):
     counted = conditional_information(statistics if learn is tan else statistics.pooled())
     np.testing.assert_allclose([counted[pair] for pair in pairs], own, atol=1e-11)
     np.testing.assert_allclose(sum(own), max(totals), atol=1e-10)
-
-
-@given(seed=st.integers(0, 2**32 - 1), parts=st.integers(1, 4))
-def test_a_tree_of_counts_in_parts_is_that_of_the_whole(seed, parts):
-    rng = np.random.default_rng(seed)
-    X, y, whole = simulated(rng, 5, missing=0.1)
-    part, weight = rng.integers(parts, size=len(y)), np.full(len(y), 0.1)
-    counted = GroupedMoments.of(X, y, whole.axes, weight)
-    added = [GroupedMoments.of(X[part == p], y[part == p], whole.axes, weight[part == p]) for p in range(parts)]
-    total = added[0]
-    for other in added[1:]:
-        total = total + other
-    assert tan(total) == tan(counted) == tan(whole)
 
 
 def test_ties_go_to_the_earlier_feature():

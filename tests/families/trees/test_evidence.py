@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesclf.families.trees.pairs import PairTables, log_likelihood_gains
+from bayesclf.families.trees.pairs import PairTables
 
 LONG = np.longdouble
 
@@ -38,13 +38,3 @@ def test_weights_are_ratios_of_evidences(n, rows, rng):
     expected = log_marginal(table, LONG(rows) / 6) - one - other
     np.testing.assert_allclose(tables.log_weights[0, 0, 1], float(expected), rtol=0, atol=2e-10)
     np.testing.assert_allclose(tables.log_columns[0], [float(one), float(other)], rtol=1e-13, atol=1e-12)
-
-
-def test_gains_are_rows_times_information(rng):
-    table = rng.integers(0, 9, (3, 4)).astype(float)
-    share = table / table.sum()
-    independent = np.outer(share.sum(axis=1), share.sum(axis=0))
-    own = share > 0
-    information = (share[own] * np.log(share[own] / independent[own])).sum()
-    found = log_likelihood_gains(counts_of(table), (3, 4))[0][0, 0, 1]
-    assert found == pytest.approx(table.sum() * information, rel=1e-12)

@@ -21,17 +21,6 @@ def test_the_sum_and_the_probabilities_of_edges_equal_enumeration(size, spread, 
     np.testing.assert_allclose(found.probabilities, probabilities, rtol=1e-9, atol=1e-13)
 
 
-@pytest.mark.parametrize("spread", SPREADS)
-def test_the_scales_of_one_graph_serve_others(spread, rng):
-    log_weights = symmetric_weights(rng, 6, spread)
-    tree = MaximumTree.of(log_weights)
-    log_ratios = symmetric_weights(rng, 12, 5.0)
-    cells = rng.integers(2, size=(4, 6)) + 2 * np.arange(6)
-    found = tree.log_sums(cells, np.exp(log_ratios)) + tree.edge_log_weights.sum()
-    expected = [enumerated(log_weights + log_ratios[np.ix_(own, own)])[0] for own in cells]
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
-
-
 def test_the_maximum_tree_is_the_heaviest(rng):
     for spread in (1.0, 500.0):
         log_weights = symmetric_weights(rng, 6, spread)

@@ -9,11 +9,11 @@ from helpers.effort import calls
 from helpers.logistic import LEVELS, encoded, mixed, mixed_model, model_of
 
 import bayesclf as bc
-from bayesclf.errors import ConvergenceWarning, DoesNotExist
+from bayesclf.errors import DoesNotExist
 from bayesclf.models.logistic import design
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticPrior
-from bayesclf.tables.columns import Rows
+from bayesclf.tables.columns import Column, Rows
 
 
 class TestDesign:
@@ -21,9 +21,9 @@ class TestDesign:
         numbers = np.array([[1.0, 7.0, np.nan, np.nan], [3.0, 7.0, 2.0, np.nan], [8.0, 7.0, 6.0, np.nan]])
         codes = np.array([[0, 1], [1, -1], [0, 0]])
         weight = np.array([1.0, 2.0, 1.0])
-        design = LogisticDesign.fit(
-            numbers, codes, weight, ("age", "same", "gappy", "empty"), ("k", "l"), (("u", "v"), ("s", "t"))
-        )
+        known = [Column(name, "number") for name in ("age", "same", "gappy", "empty")]
+        known += [Column("k", "category", ("u", "v")), Column("l", "category", ("s", "t"))]
+        design = LogisticDesign.fit(numbers, weight, tuple(known))
         assert design.names == ("age", "gappy", "gappy is missing", "k=u", "k=v", "l=s", "l=t")
         assert design.features == ("age", "gappy", "gappy is missing", "k", "k", "l", "l")
         assert design.constant == ("same", "empty")
@@ -41,11 +41,9 @@ class TestDesign:
         numbers = rng.normal(size=(6, 2)) + 1e6
         numbers[5] = np.nan
         times = np.array([1, 2, 3, 1, 2, 0])
-        codes = np.zeros((6, 0), dtype=np.intp)
-        weighted = LogisticDesign.fit(numbers, codes, times.astype(float), ("a", "b"), (), ())
-        repeated = LogisticDesign.fit(
-            np.repeat(numbers, times, axis=0), np.zeros((9, 0), dtype=np.intp), np.ones(9), ("a", "b"), (), ()
-        )
+        known = Column("a", "number"), Column("b", "number")
+        weighted = LogisticDesign.fit(numbers, times.astype(float), known)
+        repeated = LogisticDesign.fit(np.repeat(numbers, times, axis=0), np.ones(9), known)
         assert weighted.names == repeated.names == ("a", "b")
         np.testing.assert_allclose(weighted.centre, repeated.centre, rtol=1e-15)
         np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-12)
@@ -192,15 +190,3 @@ def test_separation_is_found_in_merged_rows() -> None:
     assert len(clf.model_.X) == 4
     with pytest.raises(DoesNotExist, match="are separable"):
         clf.predict(X, rule="mle")
-
-
-def test_an_optimizer_of_some_rows_takes_those_of_the_user() -> None:
-    X, y, _ = table(2)
-    engine = bc.engines.MAP(bc.engines.GradientAscent(batch=10, passes=2))
-    with pytest.warns(ConvergenceWarning, match="above the tolerance"):
-        watched = bc.LogisticRegression(prior_scale=2.5, inference=engine, random_state=0).fit(X, y)
-    assert len(watched.model_.X) == 300
-    assert (
-        len(bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton())).fit(X, y).model_.X)
-        < 200
-    )
