@@ -80,29 +80,23 @@ def test_labels_of_another_type_are_named(file, tmp_path):
     assert numbered.score(X, truths) == numbered.score(X, truths.astype(float))
 
 
-@pytest.mark.parametrize("of_fit", ["csv", "parquet"])
+WHOLE_OR_GAPS = ("whole.csv", "gaps.csv", "whole.parquet", "gaps.parquet")
+
+
+@pytest.mark.parametrize("of_fit", WHOLE_OR_GAPS)
 def test_whole_numbers_with_gaps_are_the_levels_without(of_fit, tmp_path):
     """Pandas writes 1.0 and 2.0 where a cell is missing."""
     whole = pd.DataFrame({"n": [1, 2] * 10, "label": ["a", "b"] * 10})
     gaps = whole.assign(n=whole["n"].where(whole.index > 0))
-    clf = bc.CategoricalNB(2.0, inference="map")
-    tables = {"whole": whole, "gaps": gaps}
-    for name, table in tables.items():
+    for name, table in {"whole": whole, "gaps": gaps}.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)
         table.to_parquet(tmp_path / f"{name}.parquet")
-    for name in tables:
-        clf.fit_stream(tmp_path / f"{name}.{of_fit}", "label", kinds={"n": "category"})
-        expected = clf.predict_proba(whole.astype(str), rule="map")
-        assert expected[0, 0] > 0.8 > 0.2 > expected[1, 0]
-        for X in (
-            whole,
-            whole.astype({"n": float}),
-            gaps,
-            whole.astype({"n": "category"}),
-            gaps.astype({"n": "category"}),
-        ):
-            np.testing.assert_array_equal(clf.predict_proba(X, rule="map")[1:], expected[1:])
-        for file in ("whole.csv", "gaps.csv", "whole.parquet", "gaps.parquet"):
-            clf.predict_stream(tmp_path / file, tmp_path / "answers.csv", rule="map")
-            found = pd.read_csv(tmp_path / "answers.csv")[["P(a)", "P(b)"]]
-            np.testing.assert_array_equal(found[1:], expected[1:])
+    clf = bc.CategoricalNB(2.0, inference="map").fit_stream(tmp_path / of_fit, "label", kinds={"n": "category"})
+    expected = clf.predict_proba(whole.astype(str), rule="map")
+    assert expected[0, 0] > 0.8 > 0.2 > expected[1, 0]
+    for X in (whole, whole.astype({"n": float}), gaps, *(each.astype({"n": "category"}) for each in (whole, gaps))):
+        np.testing.assert_array_equal(clf.predict_proba(X, rule="map")[1:], expected[1:])
+    for file in WHOLE_OR_GAPS:
+        clf.predict_stream(tmp_path / file, tmp_path / "answers.csv", rule="map")
+        found = pd.read_csv(tmp_path / "answers.csv")[["P(a)", "P(b)"]]
+        np.testing.assert_array_equal(found[1:], expected[1:])
