@@ -104,15 +104,6 @@ def test_missing_cells_are_missing_in_replicated_data_too():
     assert not p_value_table(tree)["adjusted_p_value"][:5].isna().any()
 
 
-def test_a_model_passes_on_its_own_data(fitted):
-    clf, _, _, _ = fitted
-    X, y = clf.sample(400, random_state=5)
-    again = bc.NaiveBayes(BLOCKS, random_state=1).fit(X, y)
-    table = p_value_table(again.predictive_check(X, y))
-    assert table["adjusted_p_value"].min() > 0.05
-    assert table["p_value"].between(0.001, 0.999).all()
-
-
 def test_a_wrong_family_shows_in_the_statistic_that_it_misses():
     X, y = rows()
     X = np.exp(2 * X[["age", "dose"]])

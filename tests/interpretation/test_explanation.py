@@ -10,7 +10,6 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.terms import Pair
 from bayesclf.posterior import averaging
-from bayesclf.posterior import hypotheses as hypothesis_set
 
 # how good the draws are does not matter here: each has its own log-odds
 pytestmark = pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
@@ -253,11 +252,3 @@ class TestText:
         assert terms[0, "(all that is absent)"] == np.inf
         assert terms[1, "a1"] == -np.inf
         assert np.isfinite(terms[1, "(all that is absent)"])
-
-    def test_a_posterior_not_kept_in_memory_is_averaged_over_in_parts(self, monkeypatch):
-        monkeypatch.setattr(hypothesis_set, "POSTERIOR_BYTES", 0)
-        monkeypatch.setattr(hypothesis_set, "DRAW_BLOCK_BYTES", 2000)
-        clf = bc.TextNB(**EXACT).fit(TEXTS, ["spam", "spam", "ham", "ham", "spam"])
-        assert len(list(clf.hypotheses("posterior").parts())) > 3
-        expected = differences(clf, TEXTS, Pair(np.ones(5, dtype=int), np.zeros(5, dtype=int)))
-        np.testing.assert_allclose(clf.explain(TEXTS).rows["log_odds"], expected.mean(axis=0), atol=1e-9)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bayesclf.families import Axes, ConditionalGaussian
-from bayesclf.families.mixed import regressions
 
 AXES = Axes(("a",), ("u", "v", "x"), ((), (), ()))
 
@@ -56,12 +55,3 @@ def test_a_parent_that_is_much_larger_than_another_costs_no_digits(size, correla
     )  # next to slopes of 2 and 3 it is nearly 0
     slopes = coefficients(X, np.zeros(2), np.zeros((3, 3)), np.zeros(3))[1:]
     np.testing.assert_allclose(family.mle(statistics)["beta"][0, 0, -2:], slopes, rtol=1e-13)
-
-
-def test_the_root_of_an_inverse_has_the_digits_of_each_cell():
-    unit = np.array([1.0, 2.0**-70, 2.0**90])
-    plain = np.array([[2.0, 1.0, 0.5], [1.0, 2.0, 0.75], [0.5, 0.75, 2.0]])
-    inverse = [exact([[Fraction(v) for v in row] for row in plain.tolist()], column) for column in np.eye(3, dtype=int)]
-    root = regressions.root_of_inverse(plain * unit[:, None] * unit) * unit[:, None]
-    np.testing.assert_array_equal(root, np.triu(root))
-    np.testing.assert_allclose(root @ root.T, np.array(inverse, dtype=float), rtol=1e-14)

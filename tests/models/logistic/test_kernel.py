@@ -52,15 +52,6 @@ def test_the_value_is_the_log_posterior(case):
     np.testing.assert_allclose(values - values[0], expected - expected[0], rtol=1e-9, atol=1e-8)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_gradient_is_the_slope_of_the_value(case):
-    density = fitted(**CASES[case]).model_.density()
-    z = np.random.default_rng(1).normal(size=density.size)
-    step = 1e-5 * np.eye(density.size)
-    slopes = [(density(z + h)[0] - density(z - h)[0]) / 2e-5 for h in step]
-    np.testing.assert_allclose(density(z)[1], slopes, rtol=1e-5, atol=1e-5)
-
-
 @pytest.mark.parametrize("scale", [1e3, 1e8, 1e300])
 def test_far_away_the_value_is_low_or_said_not_to_be_finite(scale):
     value, _ = fitted(labels=3).model_.density()(np.full(fitted(labels=3).model_.density().size, scale))
