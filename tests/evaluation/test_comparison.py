@@ -282,4 +282,4 @@ def test_a_clear_gain_that_does_not_matter_is_called_that(rng):
         "No model is better, by enough to matter, than always predicting the class shares: "
     )
     assert not judged.useful
-    assert judged.next_step.startswith("add columns")
+    assert judged.next_step.startswith("gather rows, or columns")

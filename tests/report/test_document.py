@@ -310,15 +310,22 @@ def test_labels_no_better_than_the_most_frequent_class_come_first(rare_rows):
     assert judged.cautions[0].startswith("The labels are no")
     assert "always predicting 'no'" in judged.cautions[0]
     assert recall == 0
-    assert "against 90.0%. No row is found of 'yes'." in judged.cautions[0]
+    assert "against 90.0%. No row of 'yes' is found." in judged.cautions[0]
     assert judged.cautions[0] in Page(render(found)).words
     half = RARE == "yes"
     half[:200] = False  # clearly better labels that find only half of a class may still find few of another
     third = np.where(half, "yes", np.where(np.arange(400) % 50 == 3, "few", "no"))
     found = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * half[:, None], third, rules=["map"])
-    assert verdict(found).cautions[0].startswith("No row is found of 'few'. If some errors are worse")
+    assert verdict(found).cautions[0].startswith("No row of 'few' is found. If some errors are worse")
     clear = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * (RARE == "yes")[:, None], RARE, rules=["map"])
     assert verdict(clear).cautions == ()
+
+
+def test_where_boosting_alone_learns_the_page_says_so(rng):
+    x = rng.integers(0, 2, size=(400, 2)).astype(str)
+    y = np.where(rng.random(400) < 0.1, "odd", np.where(x[:, 0] == x[:, 1], "same", "odd"))
+    found = bc.compare({"nb": bc.NaiveBayes()}, pd.DataFrame(x), y, repeats=1, rules=["map"], boosting=True)
+    assert verdict(found).next_step.startswith("these columns tell more than the models use")
 
 
 def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
