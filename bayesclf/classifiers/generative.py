@@ -642,12 +642,12 @@ class GenerativeClassifier(BayesClassifier):
 def about_temper(T: Array, learned: bool) -> str:
     """Say how far the model is believed, from draws of T (draw)."""
     low, high = np.quantile(T, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2])
-    interval = f"{T.mean():.2f} [{low:.2f}, {high:.2f}]"
+    interval = f"{T.mean():.2f} ({100 * CI_PROB:.0f}% interval {low:.2f} to {high:.2f})"
     counts = f"the log-likelihood of the columns is multiplied by {interval}"
     if not learned:
         return f"{counts}, as before any row: there are too few to leave out"
     if high < 1:
-        said = "as where columns repeat each other, say little about the class, or are of other families"
+        said = "as where columns repeat each other, tell little, or are of other families"
     else:
         said = "as where columns say more than the model" if low > 1 else "so that 1 is not ruled out"
     return f"{counts}, {said} (rule 'tempered', by rows left out)"

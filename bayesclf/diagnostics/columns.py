@@ -299,7 +299,7 @@ def separated_classes(context: Context) -> Answer:
     reason = f"{named(which)} {does.format('s' * (len(which) == 1))}, and the likelihood has no maximum"
     few, of_class = counts.loc[counts["few"], "name"], counts["what"] == "class"
     rare = sorted(set(found) & set(few))
-    signs = "trust the signs of these weights, not their sizes"
+    signs = "trust a sign of these weights where p_positive of clf.summary() is near 0 or 1, and no size"
     if rare:
         signs += f"; the signs of {named(rare)} come from almost no rows (M05), so do not trust them either"
     if not found:
@@ -314,10 +314,8 @@ def separated_classes(context: Context) -> Answer:
     steps = [signs]
     if not levels or set(lacking) - set(rare):
         steps.append("check that no column gives the class away")
-    if not model.prior.learned:
+    if not (model.prior.learned and levels):  # the scale of a level's weight is learned from all columns
         steps.append("compare the prior scale with what is known, clf.prior_summary()")
-    elif not levels:  # the scale of a level's weight is learned from all columns
-        steps.append("in Python, choose prior_scale from what is known, such as clf.set_params(prior_scale=2.5)")
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
         "; ".join(steps),

@@ -208,8 +208,8 @@ def recorded_statistics(classifier: BayesClassifier) -> xr.Dataset | None:
 def _setting(repeats: list[list[Split]], rows: int) -> str:
     parts = repeats[0]
     if len(parts) > 1:
-        times = f"{len(repeats)} times " if len(repeats) > 1 else ""
-        return f"{times}{len(parts)}-fold cross-validation of {rows:,} rows"
+        times = f"{len(repeats)} times {len(parts)}-fold" if len(repeats) > 1 else f"one {len(parts)}-fold"
+        return f"{times} cross-validation of {rows:,} rows"
     train, test = parts[0]
     return f"fitted on {len(train):,} and held out {len(test):,} of {rows:,} rows"
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 MOST_PRIORS = 20
 """Lines of priors that people are shown."""
 
-MOST_EFFECTS = 8
+MOST_EFFECTS = 12
 """Columns whose average effects are shown."""
 
 MOST_WEIGHTS, MOST_RANKED = 30, 4
@@ -144,10 +144,9 @@ def reliability(held_out: score_table.HeldOut, key: Key, name: str, what: str) -
 def headline(diagnosis: Diagnosis) -> str:
     """Summarize the checks in one sentence."""
     if not diagnosis.issues:
-        tips = [in_sentence(finding.title) for finding in diagnosis.tips]
         return (
             f"The checks found no issue: {len(diagnosis.passed)} passed"
-            + (f" and {len(diagnosis.tips)} gave tips ({joined(tips)})" if diagnosis.tips else "")
+            + (f" and {len(diagnosis.tips)} gave tips" if diagnosis.tips else "")
             + (f"; {len(diagnosis.skipped)} could not be answered." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
@@ -202,7 +201,12 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     families = found.attrs.get("families", [])
     parts: list[Part] = [Items([f"{family} (chosen by evidence)" for family in families])]
     if "reference" in found.attrs:
-        parts.append(Text(f"Odds ratios are against the class {found.attrs['reference']}."))
+        parts.append(
+            Text(
+                f"Odds ratios are against the class {found.attrs['reference']}, per unit of a number, and of a level "
+                "against the mean over the rows."
+            )
+        )
     parts.append(Table(table.in_order(found.reset_index(), classifier.classes_, order)))
     if classifier.draws_ is None:
         return [*parts, Text(f"{first_upper(found.attrs['no_intervals'])}.", "quiet")]

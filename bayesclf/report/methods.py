@@ -49,11 +49,9 @@ def of_classifier(
         sentences += [answer, f"Held-out rows: {diagnosis.held_out.setting}; ± is {ERROR}."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
-    sentences.append(
-        f"Of {counted(made, 'check')}, {len(diagnosis.issues)} raised an issue: {raised}."
-        if diagnosis.issues
-        else f"None of {counted(made, 'check')} raised an issue."
-    )
+    tips = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.tips)
+    issues = f"{len(diagnosis.issues)} raised an issue: {raised}" if diagnosis.issues else "none raised an issue"
+    sentences.append(f"Of {counted(made, 'check')}, {issues}{f'; tips: {tips}' if tips else ''}.")
     return " ".join([*sentences, _computed(classifier.seed_)])
 
 

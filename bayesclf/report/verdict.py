@@ -123,7 +123,8 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         headline = "Every model gave the true class of some row the probability 0, so every log loss is infinite."
         return Verdict(headline, common, cautions, decided)
     models = standings(comparison, leaders, against=best)
-    ranked = standings(comparison, [*leaders, BASELINE])
+    boosting = [(BOOSTING, NO_RULE)] if comparison.rules_of(BOOSTING) else []
+    ranked = standings(comparison, [*leaders, *boosting, BASELINE])
     baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if one.key == BASELINE)
     against = (
         _against_best(first_upper(entry_subject(comparison, *one.key)), one, extremes(comparison, *one.key))
@@ -180,8 +181,7 @@ GRADES = {
 """How answers compare with the class shares, by where these stand behind them."""
 
 BOOSTING_HELPS = (
-    "these columns tell more than the models use, as gradient boosting shows; fit a model that joins columns, such as "
-    "bc.BayesNetClassifier()"
+    "these columns tell more than the models use, as gradient boosting shows; join columns by bc.BayesNetClassifier()"
 )
 """What to do where no model but boosting is clearly better than the class shares."""
 
@@ -260,7 +260,10 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
         ("open", "perhaps as good or better"),
     ):
         own = [
-            f"{one.rule} (log loss differs by {pair(one.difference, one.error)})" for one in found if one.kind == kind
+            f"{one.rule} (log loss {'larger' if one.difference > 0 else 'smaller'} by "
+            f"{pair(abs(one.difference), one.error)})"
+            for one in found
+            if one.kind == kind
         ]
         if own:
             parts.append(f"{joined(own)} {'is' if len(own) == 1 else 'are'} {words}")

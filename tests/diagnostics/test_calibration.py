@@ -49,7 +49,7 @@ def test_over_confidence_is_confidence_less_accuracy_of_cross_validation():
     context = Context.of(clf, X, y, None)
     answers = context.held_out
     assert answers.tested[0].tolist() == list(range(200))
-    assert answers.setting == "5-fold cross-validation of 200 rows"
+    assert answers.setting == "one 5-fold cross-validation of 200 rows"
     proba = np.empty((200, 2))
     for fit, (train, test) in zip(context.fits, answers.splits, strict=True):
         again = bc.GaussianNB().fit(X.iloc[train], y[train])
