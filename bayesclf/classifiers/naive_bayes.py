@@ -149,8 +149,34 @@ class CategoricalNB(GenerativeClassifier):
         return (ColumnBlock(Categorical(alpha, self.basis), tuple(map(str, frame.columns))),)
 
 
+class CountsNB(GenerativeClassifier):
+    """Naive Bayes of a table of counts or events, which may be sparse and is never made dense.
+
+    Attributes
+    ----------
+    feature_count_ : ndarray of shape (outcome, feature)
+        Weight of the occurrences of each feature in each class.
+    feature_log_prob_ : ndarray of shape (outcome, feature)
+        log θ, of the posterior mean or the requested point.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
+        0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
+    """
+
+    _of_counts = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.missing != "level"  # a sparse table has no missing cells
+        tags.input_tags.categorical = False
+        tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
+        return tags
+
+
 @classifier
-class BernoulliNB(GenerativeClassifier):
+class BernoulliNB(CountsNB):
     """Naive Bayes with every feature present or absent: P(x_i = 1 | y = k) = θ_ik, θ_ik ~ Beta(α, β).
 
     Absent features count too. A missing cell (NaN, dense tables only) is integrated out.
@@ -166,18 +192,6 @@ class BernoulliNB(GenerativeClassifier):
         Second shape of the prior, likewise; None for 2, or for α where that is learned.
     binarize : float or None
         Cells above it are present; None demands a table of 0 and 1 only.
-
-    Attributes
-    ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
 
     Examples
     --------
@@ -195,7 +209,6 @@ class BernoulliNB(GenerativeClassifier):
     beta: float | Array | None = None
     _: KW_ONLY
     binarize: float | None = 0.0
-    _of_counts = True
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns."""
@@ -208,9 +221,6 @@ class BernoulliNB(GenerativeClassifier):
         require(OrNone(Number()), binarize=self.binarize)
         if self.beta is not None and isinstance(self.alpha, str | LearntAlpha):
             raise InputError(f"beta={self.beta!r} has no effect where alpha is learned; leave it out, or give both")
-
-    def __sklearn_tags__(self) -> Any:
-        return of_counts(super().__sklearn_tags__(), self.missing)
 
     def _validated(self, X: Any, reset: bool) -> Any:
         if sparse.issparse(X) and str(self.missing) == "level":
@@ -233,7 +243,7 @@ def _require_events(table: Table) -> None:
 
 
 @classifier
-class MultinomialNB(GenerativeClassifier):
+class MultinomialNB(CountsNB):
     """Naive Bayes on counts of words: the words of a document are drawn from θ_k ~ Dirichlet(α), one by one.
 
     The predictive of a document is Pólya's in closed form, which is not the density at the posterior mean.
@@ -249,18 +259,6 @@ class MultinomialNB(GenerativeClassifier):
     missing : {"ignore", "level"}
         Without effect: a missing count is always refused.
 
-    Attributes
-    ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
-
     Examples
     --------
     >>> import bayesclf as bc
@@ -274,25 +272,17 @@ class MultinomialNB(GenerativeClassifier):
     """
 
     alpha: Concentration = LEARNED
-    _of_counts = _draws_lengths = True
+    _draws_lengths = True
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold counts."""
         return (ColumnBlock(Multinomial(concentration(self.alpha)), tuple(map(str, frame.columns))),)
 
     def __sklearn_tags__(self) -> Any:
-        tags = of_counts(super().__sklearn_tags__(), self.missing)
+        tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         tags.input_tags.allow_nan = False
         return tags
-
-
-def of_counts(tags: Any, missing: str) -> Any:
-    """Return scikit-learn's tags of a classifier of a table of counts, which may be sparse and is never made dense."""
-    tags.input_tags.sparse = missing != "level"  # a sparse table has no missing cells
-    tags.input_tags.categorical = False
-    tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
-    return tags
 
 
 BLOCKS, TEMPER = OrNone(Instance(Mapping)), Choice(("all", "column"))

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.arrays import require_bytes
 from bayesclf.classifiers.base import classifier
-from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.inputs import Training
-from bayesclf.classifiers.naive_bayes import of_counts
+from bayesclf.classifiers.naive_bayes import CountsNB
 from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, concentration
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
@@ -43,7 +42,7 @@ NAME = "text"
 
 
 @classifier
-class TextNB(GenerativeClassifier):
+class TextNB(CountsNB):
     """Naive Bayes on raw strings, by which words they have (``"bernoulli"``) or how often (``"multinomial"``).
 
     The vocabulary is that of the training documents; at prediction, words outside it are skipped. `partial_fit` adds
@@ -65,15 +64,6 @@ class TextNB(GenerativeClassifier):
 
     Attributes
     ----------
-    feature_count_ : ndarray of shape (outcome, feature)
-        Weight of the occurrences of each feature in each class.
-    feature_log_prob_ : ndarray of shape (outcome, feature)
-        log θ, of the posterior mean or the requested point.
-    coef_ : ndarray of shape (1, feature) or (outcome, feature)
-        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
-        0. The average of `to_logistic` over the posterior, or that of the requested point.
-    intercept_ : ndarray of shape (1,) or (outcome,)
-        The log-odds at x = 0, likewise.
     vocabulary_ : tuple of str
         The words that count, in order.
 
@@ -95,7 +85,7 @@ class TextNB(GenerativeClassifier):
     _: KW_ONLY
     vectorizer: dict[str, Any] | None = None
     missing: str = field(default="ignore", init=False)
-    _takes_text = _of_counts = True
+    _takes_text = True
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -259,7 +249,7 @@ class TextNB(GenerativeClassifier):
         return pd.DataFrame({self.columns_[0].name: texts})
 
     def __sklearn_tags__(self) -> Any:
-        tags = of_counts(super().__sklearn_tags__(), self.missing)
+        tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.sparse = False
         tags.input_tags.string = True

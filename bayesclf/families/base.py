@@ -147,19 +147,22 @@ class Axes:
         return np.asarray(total[ends[1:]] > total[ends[:-1]])
 
     def moved(self, values: Array, wider: Axes) -> Array:
-        """Return (outcome, feature, …) on axes with additional labels or features, where the values are 0."""
+        """Return (outcome, feature or level, …) on axes with more of these, where the values are 0."""
         if self == wider:
             return values
         place = {name: position for position, name in enumerate(wider.features)}
-        out = np.zeros((len(wider.labels), len(wider.features), *values.shape[2:]))
-        out[np.ix_(self.labels_in(wider), [place[name] for name in self.features])] = values
+        places, width = [place[name] for name in self.features], len(place)
+        if wider.levels:
+            places, width = self.levels_in(wider), sum(wider.sizes)
+        out = np.zeros((len(wider.labels), width, *values.shape[2:]))
+        out[np.ix_(self.labels_in(wider), places)] = values
         return out
 
 
 class Statistics:
     """Sufficient statistics of a block, a frozen dataclass of axes and arrays. The statistics of two data sets add up.
 
-    The defaults are those of sums over rows, (outcome, feature).
+    The defaults are those of sums over rows, (outcome, feature), or (outcome, level) where features have levels.
     """
 
     axes: Axes
@@ -179,7 +182,8 @@ class Statistics:
 
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the statistics of some of the features."""
-        return self if features.all() else self.mapped(self.axes.select(features), lambda values: values[:, features])
+        own = np.repeat(features, self.axes.sizes) if self.axes.levels else features
+        return self if features.all() else self.mapped(self.axes.select(features), lambda values: values[:, own])
 
     def reindex(self, axes: Axes) -> Self:
         """Return the same statistics on axes with additional labels, features or levels, which have no rows."""

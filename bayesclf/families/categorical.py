@@ -187,18 +187,6 @@ class CategoricalStatistics(Statistics):
         return cls(axes, counts.reshape(n_labels, n_levels))
 
     @override
-    def select(self, features: NDArray[np.bool_]) -> Self:
-        """Return the counts of the levels of some of the features."""
-        return type(self)(self.axes.select(features), self.counts[:, np.repeat(features, self.axes.sizes)])
-
-    @override
-    def reindex(self, axes: Axes) -> Self:
-        """Return the counts on axes with additional labels or levels, which have none."""
-        counts = np.zeros((len(axes.labels), sum(axes.sizes)))
-        counts[np.ix_(self.axes.labels_in(axes), self.axes.levels_in(axes))] = self.counts
-        return type(self)(axes, counts)
-
-    @override
     def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each column."""
         counts = np.split(self.counts.sum(axis=0), np.cumsum(self.axes.sizes)[:-1])

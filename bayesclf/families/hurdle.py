@@ -9,19 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.constraints import Instance, require
+from bayesclf.constraints import Constraint, require
 from bayesclf.errors import InputError
-from bayesclf.families.base import NOT_NEGATIVE, Axes, Family, Statistics, Support, in_numbers, require_positive
+from bayesclf.families.base import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Axes,
+    Family,
+    Statistics,
+    Support,
+    in_numbers,
+    require_positive,
+)
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
-from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import LogNormal
 from bayesclf.families.prior_lines import PriorLine
-from bayesclf.families.rates import Exponential
 from bayesclf.families.terms import Density
 
-POSITIVE = (LogNormal, Gamma, Exponential)
-FOR_POSITIVE = f"a family of numbers above 0 ({', '.join(family.name for family in POSITIVE)})"
-"""Families of the cells above 0, and what messages call them."""
+OF_POSITIVE = Constraint(
+    "a family of numbers above 0, such as LogNormal(), Gamma() or Exponential()",
+    lambda own: isinstance(own, Family) and own.support in (POSITIVE, NOT_NEGATIVE) and not isinstance(own, Hurdle),
+)
+"""What the family of the cells above 0 can be."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,7 @@ class Hurdle(Family[HurdleStatistics]):
     Parameters
     ----------
     family : Family
-        The family of cells above 0: `LogNormal`, `Gamma` or `Exponential`.
+        The family of cells above 0, such as `LogNormal`, `Gamma` or `Exponential`.
     alpha, beta
         Shapes of θ's prior, above 0, which broadcast to (outcome, feature). Where None, unit information from the
         pooled rows: α = 1 + q and β = 2 − q with q the share of zeros. This prior is worth one row, and its mode is q.
@@ -98,7 +107,7 @@ class Hurdle(Family[HurdleStatistics]):
     statistics_type: ClassVar[type[Statistics]] = HurdleStatistics
 
     def __post_init__(self) -> None:
-        require(Instance(POSITIVE, FOR_POSITIVE), family=self.family)
+        require(OF_POSITIVE, family=self.family)
         require_positive(alpha=self.alpha, beta=self.beta)
 
     @property

@@ -82,7 +82,6 @@ WAYS = {
     "fit": lambda clf: clf.fit(NEW, [0, 0, 1, 1]),
     "partial_fit": lambda clf: clf.partial_fit(NEW[:2], [0, 0], classes=[0, 1]).partial_fit(NEW[2:], [1, 1]),
     "fit_stream": lambda clf: clf.fit_stream([NEW[:2].assign(y=0), NEW[2:].assign(y=1)], "y", classes=[0, 1]),
-    "+": lambda clf: clone(clf).fit(NEW[::2], [0, 1]) + clone(clf).fit(NEW[1::2], [0, 1]),
 }
 
 
