@@ -326,7 +326,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             Table (row, feature).
         rule : str, Gibbs or None
             One of `bayesclf.rules.RULES`; by default that of the constructor, else Bayes-optimal, tempered for
-            `NaiveBayes` and `BayesNetClassifier`, or the point estimate that was requested.
+            `NaiveBayes` and `BayesNetClassifier`, or the point estimate that was requested. The hypothesis of
+            ``"gibbs"`` depends on `random_state` and the row's position in X alone; ``Gibbs(draw=i)`` is hypothesis i
+            for all rows.
         cost : array, DataFrame, dict or None
             Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
         reject : float or None

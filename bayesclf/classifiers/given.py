@@ -30,7 +30,10 @@ GIVEN = "draws of the posterior were given"
 PRIOR_OF_FIT = f"{GIVEN}; these priors are those of the fit, which need not be those of the draws"
 """What is said of the priors of a classifier that answers from given draws."""
 
-NO_MODE = "the mode of a posterior that is given as draws is not known; give it, with_posterior(idata, pymc.find_MAP())"
+NO_MODE = (
+    "the mode of a posterior that is given as draws is not known; give it, with_posterior(idata, "
+    "pymc.find_MAP(model=model))"
+)
 
 
 def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = None) -> C:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
@@ -61,7 +62,8 @@ def _run(name: str, context: typer.Context, output: str | None, jobs: int, **giv
     settings = chosen.Settings(**given)
     line = shlex.join(["bayesclf", *context.obj])
     made = {"command": line, **{key.lower(): value for key, value in versions()}}
-    outcome = run(chosen, settings, Path(output or name), jobs, made)
+    # without a terminal, lines on stderr
+    outcome = run(chosen, settings, Path(output or name), jobs, made, progress=sys.stderr is not None)
     page = write_page(chosen, settings, outcome, line)
     console = stdout()
     console.print(f"{about(chosen)[0]}\n")

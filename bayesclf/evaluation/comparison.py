@@ -217,8 +217,7 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
 
         Columns: `model`; `row`, the place in `X` from 0; `label`; `gap`, the largest difference between two rules in
         the probability of a class; by rule the predicted label, and `P(…)`, the probability of the true label; then the
-        cells. The largest gap comes first. `gibbs`, which draws a hypothesis for each row, is not in the gap, and rows
-        on which it alone differs come last.
+        cells. The largest gap comes first. `gibbs`, which draws a hypothesis for each row, is not in the gap.
         """
         return pd.concat([self._disagreements_of(model) for model in self.models], ignore_index=True)
 
@@ -229,10 +228,10 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         proba = np.array([np.exp(self.answers[model, rule].scores[0].log_proba) for rule in rules])  # (rule, row, …)
         if len(rules) < 2:
             return pd.DataFrame({"model": [], "row": rows[:0], "label": self.classes[label[:0]], "gap": []})
-        decided, own = proba.argmax(axis=2), [rule != "gibbs" for rule in rules]
+        decided = proba.argmax(axis=2)
+        gap = np.ptp(proba[[rule != "gibbs" for rule in rules]], axis=0).max(axis=1)
         differ = np.flatnonzero(np.ptp(decided, axis=0))
-        gap, settled = np.ptp(proba[own], axis=0).max(axis=1), np.ptp(decided[own], axis=0) == 0
-        differ = differ[np.lexsort([-gap[differ], settled[differ]])]
+        differ = differ[np.argsort(-gap[differ], kind="stable")]
         found = {"model": model, "row": rows[differ], "label": self.classes[label[differ]], "gap": gap[differ]}
         found |= {rule: self.classes[code[differ]] for rule, code in zip(rules, decided, strict=True)}
         found |= {f"P({rule})": one[differ, label[differ]] for rule, one in zip(rules, proba, strict=True)}

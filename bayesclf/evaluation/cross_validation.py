@@ -38,7 +38,7 @@ from bayesclf.evaluation.scores import RowScores
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, TemperedHypotheses
 from bayesclf.progress import Progress, shown
-from bayesclf.rules import RULES
+from bayesclf.rules import RULES, Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.levels import has_order
@@ -185,6 +185,8 @@ def checked_rules(given: Any) -> tuple[str, ...] | None:
     if not isinstance(given, Sequence) or not given:
         raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {given!r}")
     for rule in given:
+        if isinstance(rule, Gibbs):
+            raise InputError(f"rules must be names, not {rule!r}; 'gibbs' has the expectation over all its draws")
         if not isinstance(rule, str) or rule not in RULES:
             raise rules.unknown(rule)
     return tuple(given)
@@ -339,6 +341,10 @@ class Study:
     n_jobs: int = 1
     progress: Progress = None
     finished: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for model in self.models.values():
+            peers.rules_of(model, self.question.rules)  # raises for a rule that has no name
 
     def finish(self, splits: Sequence[Split], late: Callable[[], bool] = bool, whole: bool = True) -> bool:
         """Make the fits that are not finished, until it is late, and return whether all are finished.

@@ -19,7 +19,7 @@ from bayesclf.classifiers.text import NAME
 from bayesclf.engines import MLE
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.networks.network import LEARNT
-from bayesclf.rules import RULES, resolve
+from bayesclf.rules import RULES, Gibbs, resolve
 from bayesclf.tables.columns import kind_of
 
 NO_RULE = "—"
@@ -117,7 +117,8 @@ def boosting(X: pd.DataFrame) -> Pipeline:
 def rules_of(model: Any, rules: tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the rules under which a classifier answers; `NO_RULE` alone for one that has none.
 
-    Where none are given, they are map, bayes-optimal, and its own.
+    Where none are given, they are map, bayes-optimal, and its own; raises `InputError` if that is a single hypothesis
+    or has other settings than ``"gibbs"``.
     """
     if not isinstance(model, BayesClassifier):
         return (NO_RULE,)
@@ -126,6 +127,10 @@ def rules_of(model: Any, rules: tuple[str, ...] | None) -> tuple[str, ...]:
     own = {"tempered"} if getattr(model, "_practical", False) else set()
     if model.inference == "mle" or isinstance(model.inference, MLE):
         own = {"mle"}
+    if isinstance(model.rule, Gibbs) and model.rule != Gibbs():
+        raise InputError(
+            f"a comparison scores the expectation over all draws of 'gibbs', not rule={model.rule!r}; give rule='gibbs'"
+        )
     if model.rule is not None:
         own = {resolve(model.rule)[0].name}
     return tuple(rule for rule in RULES if rule in {"map", "bayes-optimal", *own})

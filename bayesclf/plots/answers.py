@@ -17,7 +17,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
-from bayesclf.evaluation.cross_validation import checked_rules, class_order
+from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.evaluation.scores import code_of
 from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import style
@@ -53,7 +53,7 @@ def decision_boundary(
     X: Any,
     y: Any,
     features: tuple[str, str] | None = None,
-    rules: Sequence[str] = ("map", "bayes-optimal"),
+    rules: Sequence[str | Gibbs] = ("map", "bayes-optimal"),
     draws: int = 50,
     ax: Axes | None = None,
 ) -> Figure:
@@ -74,8 +74,9 @@ def decision_boundary(
         Rows to draw, (row, feature) with the columns of the training table, and their labels (row).
     features : pair of str or None
         Two numeric columns, horizontal and vertical; needed where the model has more than two.
-    rules : sequence of str
-        Rules whose boundaries are drawn; ``"gibbs"`` has none, as it draws a hypothesis for each row.
+    rules : sequence of str or Gibbs
+        Rules whose boundaries are drawn. ``Gibbs(draw=7)`` has that of hypothesis 7; ``"gibbs"`` has none, as it draws
+        one for each row.
     draws : int
         Most hypotheses of the posterior whose boundaries are drawn; 0 for none.
     ax : matplotlib Axes or None
@@ -101,18 +102,19 @@ def decision_boundary(
     codes = clf.known_codes(checked_labels(y, columns.to_frame(X).shape[0]))
     order = class_order(y, clf.classes_)
     plane = plane_of(clf, X, features, np.argsort(order)[codes])
-    fields, silent = _answers(clf, plane, rules)
+    named = _named(rules, "boundary")
+    fields, silent = _answers(clf, plane, named)
     figure, ax = style.axes(ax, (5.4, 5.0))
     _shade(ax, plane, list(fields.values())[-1])
     hypotheses = _hypotheses(clf, plane, draws)
     for log_proba in hypotheses:
         _draw(ax, plane, log_proba, color="0.55", linewidth=0.5, alpha=0.5, zorder=2, rasterized=True)
     _scatter(ax, plane, codes, clf.classes_, order)
-    for place, (rule, log_proba) in enumerate(fields.items()):
+    for place, (name, log_proba) in enumerate(fields.items()):
         # Boundaries often lie on each other: the first rule is the thinnest, and on top.
-        look = style.RULE_STYLE[rule]
+        look = style.look_of(resolve(named[name])[0].name)
         width, height = 1.4 + 1.6 * place / max(len(fields) - 1, 1), 5 - place / len(fields)
-        _draw(ax, plane, log_proba, color=look.color, linestyle=look.line, linewidth=width, zorder=height, label=rule)
+        _draw(ax, plane, log_proba, color=look.color, linestyle=look.line, linewidth=width, zorder=height, label=name)
     if hypotheses:
         ax.plot([], [], color="0.55", linewidth=0.7, label=f"{len(hypotheses)} hypotheses")
     ax.set(xlabel=style.plain(plane.features[0]) + _note(plane, silent), ylabel=style.plain(plane.features[1]))
@@ -227,20 +229,32 @@ def boundaries(x: Array, y: Array, log_proba: Array) -> list[Array]:
     return found
 
 
-def _answers(clf: BayesClassifier, plane: Plane, rules: Sequence[str]) -> tuple[dict[str, Array], list[str]]:
-    """Return log P(k | x) on the plane, (y, x, outcome), by rule, and the rules that cannot answer."""
-    if "gibbs" in rules:
-        raise InputError("the rule 'gibbs' has no single boundary; the thin lines are those that it draws from")
+def _named(rules: Sequence[str | Gibbs], what: str) -> dict[str, str | Gibbs]:
+    """Return rules by their names in a legend; raises `InputError` for one that draws a hypothesis for each row."""
+    found: dict[str, str | Gibbs] = {}
+    for rule in rules:
+        resolved, gibbs = resolve(rule)
+        if resolved.name != "gibbs":
+            found[resolved.name] = rule
+        elif isinstance(gibbs.draw, str):
+            raise InputError(f"the rule 'gibbs' has no single {what}; the thin lines are those that it draws from")
+        else:
+            found[f"gibbs, hypothesis {gibbs.draw}"] = rule
+    return found
+
+
+def _answers(clf: BayesClassifier, plane: Plane, named: dict[str, str | Gibbs]) -> tuple[dict[str, Array], list[str]]:
+    """Return log P(k | x) on the plane, (y, x, outcome), by name of a rule, and the names of those that cannot."""
     fields: dict[str, Array] = {}
     silent: dict[str, str] = {}
-    for rule in rules:
+    for name, rule in named.items():
         try:
             with warnings.catch_warnings():
                 # Far from all rows every class may have probability 0; predictions there are the class prior.
                 warnings.simplefilter("ignore", PredictionWarning)
-                fields[resolve(rule)[0].name] = plane.field(clf.predict_log_proba(plane.points, rule=rule))
+                fields[name] = plane.field(clf.predict_log_proba(plane.points, rule=rule))
         except (DoesNotExist, Refused) as reason:
-            silent[rule] = str(reason)
+            silent[name] = str(reason)
     if not fields:
         raise Refused("; ".join(silent.values()))
     return fields, list(silent)
@@ -319,7 +333,7 @@ def rules_along(
     y: Any,
     feature: str | None = None,
     outcome: Any = None,
-    rules: Sequence[str] = ("map", "bayes-optimal"),
+    rules: Sequence[str | Gibbs] = ("map", "bayes-optimal"),
     hypotheses: int = HYPOTHESES,
     ax: Axes | None = None,
 ) -> Figure:
@@ -327,7 +341,8 @@ def rules_along(
 
     Each thin line is what one hypothesis says: the Gibbs classifier answers by one of them, drawn at random. MAP is
     the line of the most probable hypothesis, Bayes-optimal the average of all. The other columns of numbers are at
-    their means, and categories at their most frequent levels. Points are the rows, at 1 if they are of the class.
+    their means, and categories at their most frequent levels. Ticks are the rows: those of the class at the top, others
+    at the bottom.
 
     Parameters
     ----------
@@ -339,8 +354,8 @@ def rules_along(
         Column of numbers; by default the first.
     outcome : label or None
         The class; of two classes by default the second.
-    rules : sequence of str
-        Names of rules.
+    rules : sequence of str or Gibbs
+        Rules. ``Gibbs(draw=7)`` is the line of hypothesis 7; ``"gibbs"`` has none, as it draws one for each row.
     hypotheses : int
         Number of thin lines, 0 for none; a point estimate has none.
     ax : matplotlib Axes or None
@@ -359,7 +374,7 @@ def rules_along(
         For text and sparse tables, and for a rule that cannot answer.
     """
     require(Whole(0), hypotheses=hypotheses)
-    names = checked_rules(rules) or ()
+    named = _named(rules, "line")
     frame = clf.frame(X)
     if isinstance(frame, SparseTable) or clf.columns_[0].kind == "text":
         raise Refused("rules are drawn along a column of numbers, not along words or counts")
@@ -383,10 +398,10 @@ def rules_along(
             proba = clf.predict_proba(rows, rule=Gibbs(draw=draw))[:, code]
             ax.plot(x, proba, color=style.look_of("gibbs").color, linewidth=0.6, alpha=0.45, zorder=1)
         ax.plot([], [], color=style.look_of("gibbs").color, linewidth=0.6, label="single hypotheses")
-    for rule in names:
-        look = style.look_of(rule)
+    for name, rule in named.items():
+        look = style.look_of(resolve(rule)[0].name)
         proba = clf.predict_proba(rows, rule=rule)[:, code]
-        ax.plot(x, proba, color=look.color, linewidth=2, label=rule, zorder=3)
+        ax.plot(x, proba, color=look.color, linewidth=2, label=name, zorder=3)
     ax.scatter(own, np.where(codes == code, 1.03, -0.03), s=14, color=style.ink(), alpha=0.5, marker="|", zorder=2)
     ax.set(xlabel=style.plain(feature), ylabel=f"P({style.plain(clf.classes_[code])} | x)", ylim=(-0.06, 1.06))
     ax.legend(frameon=False, fontsize="small")

@@ -168,8 +168,11 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
     if len(found):
         found = found.assign(row=row_numbers(comparison.X, found["row"]))
         found = found.dropna(axis=1, how="all")  # without rules of other models
-        heading = "Rows on which the rules disagree, counted from 1, the largest difference of probabilities first"
-        caption = "P(rule) is the probability that a rule gives the true class of the row."
+        heading = "Rows on which the rules disagree, counted from 1, the largest gap first"
+        caption = (
+            "gap is the largest difference of a class's probability between rules; gibbs, one draw, is not in it. "
+            "P(rule) is the probability that a rule gives the true class of the row."
+        )
         shown = Table(found, caption=caption, most=MOST_DISAGREEMENTS)
         parts.append(Section(f"{heading} ({len(found)})", [shown], "more"))
     return [Beside(parts[:2]), *parts[2:]]

@@ -131,7 +131,8 @@ def test_what_was_learned_is_said(rows):
     clf = gda("class").fit(X, y)
     assert clf.posterior_["posterior"]["nu"].dims == ("chain", "draw", "outcome")
     (note,) = clf.notes_
-    assert note.startswith("the degrees of freedom of the covariance's prior are learned: nu is within ")
+    assert note.startswith("the degrees of freedom of the covariance's prior are learned: nu is ")
+    assert " (95% interval); the prior is worth " in note
     priors = clf.prior_summary()
     assert note in priors.attrs["model"]
     assert priors.set_index("parameter").loc["nu", "prior"] == "4 + LogNormal(log 3, 1)"

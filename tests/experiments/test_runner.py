@@ -12,6 +12,7 @@ import pytest
 from helpers.commands import command, full_after
 from joblib.externals.loky import get_reusable_executor
 
+from bayesclf import progress
 from bayesclf.errors import InputError
 from bayesclf.experiments import EXPERIMENTS, find, run
 from bayesclf.experiments.runner import SETTINGS, UNITS, about, measure, name_of, seed_of
@@ -138,8 +139,11 @@ def test_a_run_beside_another_in_its_folder_ends_alike(whole, folder):
     assert done(folder) == done(whole.folder)
 
 
-def test_results_keep_command_settings_and_versions(tmp_path):
-    said = command(*words(tmp_path)).out
+def test_results_keep_command_settings_and_versions(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    ended = command(*words(tmp_path))
+    said = ended.out
+    assert ended.err.startswith("ng-jordan: 0 of 6\n")
     question, background, cautions = about(find("ng-jordan"))
     assert " ".join(said.split()).startswith(question)
     made = json.loads((tmp_path / SETTINGS).read_text())

@@ -32,8 +32,8 @@ class Ended:
 
     @property
     def sentences(self):
-        """What was written to stderr, without the line that says that the fits of a model are done."""
-        return re.sub(r"(?m)^bayesclf: [^\n]+: done, \d+ of \d+ fits\n", "", self.err)
+        """What was written to stderr, without lines that say which fits or units are done."""
+        return re.sub(r"(?m)^(bayesclf: [^\n]+: done, \d+ of \d+ fits|[a-z-]+: \d+ of \d+)\n", "", self.err)
 
 
 def command(*words, status=0, columns=120, **streams):

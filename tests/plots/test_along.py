@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 import bayesclf as bc
 from bayesclf import plots
 from bayesclf.errors import InputError
+from bayesclf.rules import Gibbs
 
 
 def test_lines_are_answers_to_rows_that_differ_in_one_column_alone():
@@ -27,6 +28,20 @@ def test_the_outcome_is_the_second_class_in_its_order():
     X, y = np.arange(6.0)[:, None], pd.Series(pd.Categorical(list("aaabbb"), ["b", "a"], ordered=True))
     clf = bc.GaussianNB(inference="map").fit(X, y)
     assert plots.rules_along(clf, X, y, rules=["map"]).axes[0].get_ylabel() == "P(a | x)"
+
+
+def test_a_hypothesis_has_a_line_and_a_boundary_and_gibbs_has_none():
+    X, y = np.arange(6.0)[:, None], list("aaabbb")
+    clf = bc.GaussianNB(random_state=1).fit(X, y)
+    (line,) = plots.rules_along(clf, X, y, rules=[Gibbs(draw=7)], hypotheses=0).axes[0].lines
+    assert line.get_label() == "gibbs, hypothesis 7"
+    x, shown = line.get_data()
+    np.testing.assert_allclose(shown, clf.predict_proba(x[:, None], rule=Gibbs(draw=7))[:, 1])
+    drawn = plots.decision_boundary(clf, X, y, rules=[Gibbs(draw=7)]).axes[0]
+    assert "gibbs, hypothesis 7" in drawn.get_legend_handles_labels()[1]
+    for draw, what in ((plots.rules_along, "line"), (plots.decision_boundary, "boundary")):
+        with pytest.raises(InputError, match=f"no single {what}"):
+            draw(clf, X, y, rules=[Gibbs()])
 
 
 def test_a_column_that_is_no_number_is_refused(play_tennis):

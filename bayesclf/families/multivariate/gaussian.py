@@ -201,9 +201,9 @@ class MultivariateGaussian(Family[GroupedMoments]):
         drawn = self.posterior(statistics).freedom.draw(np.random.default_rng(0), INTERVAL_DRAWS)
         ends = np.quantile(drawn, [0.025, 0.975], axis=0).T + len(self.axes.features) + 1
         labels = [""] if self._shared else [f" in class {label!r}" for label in self.axes.labels]
-        found = [f"nu is within {span([tuple(own)])}{label}" for own, label in zip(ends.tolist(), labels, strict=True)]
+        found = [f"nu is {span([tuple(own)])}{label}" for own, label in zip(ends.tolist(), labels, strict=True)]
         rows = f"worth nu − {len(self.axes.features) + 1} rows"
-        return [f"{what}: {listed(found, MOST_VALUES)}, with probability .95; the prior is {rows}"]
+        return [f"{what}: {listed(found, MOST_VALUES)} (95% interval); the prior is {rows}"]
 
     @property
     def learned(self) -> bool:

@@ -6,7 +6,7 @@ coordinates of the space that the columns span the estimate is unique.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -86,10 +86,15 @@ def plain_separation(X: Matrix, y: Integers, guess: Array) -> Integers | None:
     return columns if len(columns) else None
 
 
-def separation_sentence(columns: Integers, names: tuple[str, ...]) -> str:
-    """Say that the classes are separable by some columns, and what to do; `names` are those of all columns."""
+def separation_sentence(columns: Integers, names: tuple[str, ...], alone: Sequence[str]) -> str:
+    """Say that the classes are separable by some columns, and what to do.
+
+    `names` are those of all columns, `alone` the classes that each of the columns tells from all others.
+    """
     some = listed((repr(names[j]) for j in columns), LISTED_NAMES)
     why = f"weights on {some} put every training row on its own class's side or on the boundary"
+    if len(alone) == 1:
+        why = f"weights on {some} put class {alone[0]!r} on one side or on the boundary, and all others on the other"
     return (
         f"the classes are separable: {why}, and the likelihood grows with them without bound; take rule 'map', or the "
         "posterior"

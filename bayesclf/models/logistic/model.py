@@ -23,6 +23,7 @@ from bayesclf.models.logistic.identifiability import (
     collinear_features,
     find_separation,
     plain_separation,
+    separating_columns,
     separation_sentence,
 )
 from bayesclf.models.logistic.likelihood import (
@@ -687,7 +688,10 @@ class LogisticModel:
 
     def _refuse(self, columns: Integers | None) -> None:
         if columns is not None:
-            raise DoesNotExist(separation_sentence(columns, self.design.names))
+            X, y = self._likelihood.X[:, 1 + columns], self._likelihood.y
+            codes = range(-1, len(self.labels) - 1)
+            alone = [self.labels[code] for code in codes if len(separating_columns(X, y == code)) == len(columns)]
+            raise DoesNotExist(separation_sentence(columns, self.design.names, alone))
 
 
 def logits(correlation: Array) -> Array:

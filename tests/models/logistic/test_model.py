@@ -8,6 +8,7 @@ import pytest
 from helpers.logistic import INF, LEVELS, encoded, mixed, mixed_model, model_of, probabilities
 from sklearn.linear_model import LogisticRegression
 
+import bayesclf as bc
 from bayesclf.errors import DoesNotExist
 from bayesclf.models.logistic import newton
 from bayesclf.models.logistic.likelihood import LogPosterior
@@ -152,6 +153,11 @@ class TestMle:
         noisy = np.column_stack([rng.normal(size=40 * len(x)), np.tile(x, 40)])
         with pytest.raises(DoesNotExist, match=r"are separable: weights on .*'x1'"):
             model_of(noisy, np.tile(y, 40)).mle()
+
+    def test_one_class_that_is_separable_from_the_others_is_named(self) -> None:
+        X, y = np.array([0.0, 1, 0, 1, 8, 9])[:, None], ["a", "a", "c", "c", "b", "b"]
+        with pytest.raises(DoesNotExist, match="weights on 'x0' put class 'b' on one side or on the boundary, and all"):
+            bc.LogisticRegression(inference="map").fit(X, y).predict(X, rule="mle")
 
     def test_one_rare_level_separates(self) -> None:
         rng = np.random.default_rng(0)
