@@ -164,7 +164,7 @@ def disagreement(context: Context) -> Answer:
     shown |= {rule: classes[code[differ]] for rule, code in decided.items()}
     evidence = pd.DataFrame(shown)
     which = f"{len(differ)} of {len(codes)} held-out rows{' of the first repeat' * (answers.repeats > 1)}"
-    says = f"{', '.join(map(repr, decided))} decide {which} differently ({answers.setting})"
+    says = f"{', '.join(map(repr, decided))} decide {which} differently"
     if stats.binom.sf(len(differ) - 1, len(codes), thresholds.MAX_DISAGREEMENT) < thresholds.SIGNIFICANCE:
         return tip(
             f"{says}: there the answer depends on the rule",
