@@ -446,8 +446,8 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
     prior = model.weight_prior
     at = "0" if model.prior.intercept_at == "zero" else "the means of the columns"
     sentences = [
-        f"log-odds of each outcome = intercept + weights · (columns − their means), for the columns {names}; priors of "
-        f"weights are per standard deviation of a number, and the prior of the intercept is that at {at}"
+        f"log-odds of each outcome = intercept + weights · (columns − their means), for the columns {names}",
+        f"priors of weights are per standard deviation of a number, and the prior of the intercept is that at {at}",
     ]
     sds, means = prior.sd_of_epsilon(np.zeros(1), np.zeros(1))[0], prior.mean[0]
     lines, symbols = list[PriorLine](), tuple[str, ...]()

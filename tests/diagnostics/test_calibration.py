@@ -187,7 +187,7 @@ def test_the_pages_of_a_comparison_and_of_a_classifier_have_the_same_numbers():
     np.testing.assert_array_equal(clf.predict_proba(X), comparison.fits["nb"].predict_proba(X))
 
 
-@pytest.mark.parametrize(("distance", "times"), [(3.0, "(5-fold"), (0.3, "(5 times 5-fold")])
+@pytest.mark.parametrize(("distance", "times"), [(3.0, "(one 5-fold"), (0.3, "(5 times 5-fold")])
 def test_folds_are_repeated_unless_the_first_ones_settle_the_gain(distance, times):
     assert times in found(gaussian(*normal_rows(60, distance=distance)), "Y01").reason
 
