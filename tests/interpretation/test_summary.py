@@ -225,13 +225,13 @@ def test_the_prior_of_logistic_regression_is_that_of_its_settings():
     assert table["weight", "sepal length (cm)"] == "Normal(0, 1²)"
     assert table["weight", "sepal width (cm)"] == "Normal(0, C·prior_scale²)"
     assert table["weight", "petal width (cm)"] == "Normal(0, 3²)"
-    assert "C = (1 − prior_correlation)·I + prior_correlation·the columns'" in clf.prior_summary().attrs["model"][1]
+    assert "C = (1 − prior_correlation)·I + prior_correlation·the columns'" in clf.prior_summary().attrs["model"][-1]
     settings = bc.LearnedScale(given=given, correlation=0)
     clf = bc.LogisticRegression(prior_scale=settings, prior_form="reference", inference="map").fit(X, y)
     independent = clf.prior_summary()
     table = independent.set_index(["parameter", "feature"])["prior"]
     assert "prior_correlation" not in table
-    assert len(independent.attrs["model"]) == 1
+    assert len(independent.attrs["model"]) == 2
     assert table["weight", "sepal width (cm)"] == "Normal(0, prior_scale²)"
     flat = {"prior_scale": np.array([1.0, 2.0, 3.0, 4.0]), "prior_mean": 0.5, "intercept_scale": np.inf}
     clf = bc.LogisticRegression(**flat, prior_form="reference", inference="map").fit(X, y)
