@@ -4,7 +4,6 @@ import os
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import override
 
 from bayesclf.wording import printable
 
@@ -17,7 +16,6 @@ __all__ = [
 class Sentence(Exception):
     """An error whose message is fit to print, whatever names and cells of the user's it quotes."""
 
-    @override
     def __str__(self) -> str:
         return printable(super().__str__())
 

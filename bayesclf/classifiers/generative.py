@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Self, cast, override
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,7 +199,6 @@ class GenerativeClassifier(BayesClassifier):
         return tuple(self._learnt.columns.values()) or tuple(Column(name, "number") for name in self._column_names)
 
     @property
-    @override
     def _column_names(self) -> tuple[str, ...]:
         return tuple(self._learnt.columns) or self._learnt.blocks[0].names
 
@@ -268,13 +267,11 @@ class GenerativeClassifier(BayesClassifier):
         return f"{few} say too little of how far to believe it"
 
     @property
-    @override
     def _rule_of_posterior(self) -> str:
         """``"tempered"`` for a practical classifier, where rows teach T; else Bayes-optimal."""
         learned = self.left_out_ is not None and self.left_out_.learned
         return "tempered" if self._practical and learned else super()._rule_of_posterior
 
-    @override
     def _infer(self, model: Model) -> None:
         super()._infer(model)
         if self._may_temper and self.requested_rule(None) == "tempered":
@@ -287,7 +284,6 @@ class GenerativeClassifier(BayesClassifier):
         """Whether the rule of the constructor, or the default, is ``"tempered"`` if there are rows to learn T from."""
         return self.rule == "tempered" or (self._practical and self.rule is None)
 
-    @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
         """Return hypotheses as `BayesClassifier.hypotheses` does; of ``"tempered"`` they are values of T and b."""
         if not isinstance(source, str) or source != "tempered":
@@ -296,7 +292,6 @@ class GenerativeClassifier(BayesClassifier):
         draws = None if self.draws_ is None else super().hypotheses("posterior", class_prior)
         return TemperedHypotheses(model, self._temper[0], draws=draws)
 
-    @override
     def spread(self, rule: str, class_prior: Any = None) -> HypothesisSet:
         """Return the hypotheses whose probabilities spread around the answer of a rule that averages over them."""
         found = super().spread(rule, class_prior)
@@ -483,7 +478,6 @@ class GenerativeClassifier(BayesClassifier):
             return self.prior.class_prior
         return resolved_class_prior(self.class_prior, counts, self.classes_)
 
-    @override
     def _validated(self, X: Any, reset: bool) -> Any:
         if reset:
             self._check_options()  # before scikit-learn reads tags, which depend on some
@@ -503,7 +497,6 @@ class GenerativeClassifier(BayesClassifier):
             return self.model_, None
         return replace(self.model_, class_prior=known_class_prior(class_prior, self.classes_)), None
 
-    @override
     def encode(self, frame: pd.DataFrame) -> Rows:
         """Return rows of checked columns in the encoding of each block that has a column left."""
         parts: list[Any] = []
@@ -519,7 +512,6 @@ class GenerativeClassifier(BayesClassifier):
         return Rows(tuple(parts), len(frame))
 
     @property
-    @override
     def _learns_unlabeled(self) -> bool:
         return True
 
@@ -543,7 +535,6 @@ class GenerativeClassifier(BayesClassifier):
     def _require_words_in_parts(self, what: str) -> None:
         """Raise `Refused` where an option looks at all training rows at once; `what` is what it is not for."""
 
-    @override
     def _infer_partly(self, rows: Training) -> None:
         """Set the fitted state that depends on labeled and other rows, engine and seed."""
         partly = self._partly_labeled(rows)
@@ -557,13 +548,11 @@ class GenerativeClassifier(BayesClassifier):
         )
         self._partly = partly
 
-    @override
     def _renew(self, model: Model) -> None:
         super()._renew(model)
         self.__dict__.pop("_temper", None)
         self._partly = None
 
-    @override
     def _point(self, name: str) -> Parameters:
         """Return the estimate ``"mle"`` or ``"map"``; rows without a label are kept until EM has found both."""
         if self._partly is not None and name not in self.points_:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, cast, override
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -234,7 +234,6 @@ class BayesNetClassifier(GenerativeClassifier):
         return isinstance(self.structure, str) and self.structure in (ALL_TREES, ALL_FORESTS)
 
     @property
-    @override
     def _learns_unlabeled(self) -> bool:
         return not self._averages_trees
 

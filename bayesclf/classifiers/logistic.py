@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, partial, reduce
 from operator import add
-from typing import Any, override
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -237,7 +237,6 @@ class LogisticRegression(BayesClassifier):
         self.notes_ += about_joined(frame, self._columns)
         return model
 
-    @override
     def _learn_stream(self, table: StreamedTable) -> None:
         require(MISSING, missing=self.missing)
         engine = self._engine()
@@ -299,7 +298,6 @@ class LogisticRegression(BayesClassifier):
             prior = replace(prior, prior_scale=prior.learned.given)
         return prior, reason
 
-    @override
     def _infer(self, model: Model) -> None:
         """Infer the model, find the point of a fit by one, and note the prior scale that was learned."""
         super()._infer(model)
@@ -316,7 +314,6 @@ class LogisticRegression(BayesClassifier):
         optimizer = self.inference.optimizer if isinstance(self.inference, MAP | MLE) else None
         return isinstance(optimizer, GradientAscent) and optimizer.batch is not None
 
-    @override
     def encode(self, frame: Table) -> Rows:
         """Return rows of checked columns as (numbers, level codes), by the columns that were fitted."""
         return encoded(self._columns, frame, self.missing)

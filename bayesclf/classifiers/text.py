@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, field, replace
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -93,7 +93,6 @@ class TextNB(CountsNB):
         require(OrNone(Instance(dict)), vectorizer=self.vectorizer)
 
     @property
-    @override
     def _draws_lengths(self) -> bool:  # type: ignore[override]
         return self.event_model == "multinomial"
 
@@ -116,13 +115,11 @@ class TextNB(CountsNB):
         known = self.prior is not None or options.get("vocabulary") is not None
         return [] if known else [name for name in WHOLE_COLLECTION if name in options]
 
-    @override
     def _blocks_of_batch(self, first: Learnt | None) -> tuple[ColumnBlock, ...] | None:
         if (self.vectorizer or {}).get("vocabulary") is not None:
             return super()._blocks_of_batch(first)
         return self._blocks(SparseTable(sparse.csr_array((0, 0)), ()))  # a batch has its own words only, or none
 
-    @override
     def _require_words_in_parts(self, what: str) -> None:
         if used := self._chosen_by_all:
             raise Refused(
@@ -155,13 +152,11 @@ class TextNB(CountsNB):
         learnt = super()._learn(replace(rows, frame=table), blocks, every_row)
         return replace(learnt, unknown=unknown)
 
-    @override
     def encode(self, frame: pd.DataFrame) -> Rows:
         """Return rows of texts as counts of the words of the vocabulary, split as those of the fit were."""
         then = {"vectorizer": self.vectorizer} if self._learned_with is None else self._learned_with
         return super().encode(self._counts(frame, self._learnt.blocks, then["vectorizer"]))  # type: ignore[arg-type]
 
-    @override
     def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
         return self._counts(frame, learnt.blocks, self.vectorizer)
 
@@ -235,7 +230,6 @@ class TextNB(CountsNB):
         validate_data(self, frame, reset=reset, skip_check_array=True)
         return frame
 
-    @override
     def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
         """Return generated counts as texts: the order of words that are independent is any, each as likely."""
         import pandas as pd

@@ -10,7 +10,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
 from bayesclf.files import remove_unfinished
@@ -52,13 +52,11 @@ def _terminal() -> Any:
         def __init__(self, stderr: bool = False) -> None:
             super().__init__(stderr=stderr, markup=False, highlight=False, emoji=False)
 
-        @override
         def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             """Yield what is printed, with control characters of texts shown instead of obeyed."""
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else visible(text, kept="\n\t"), style, control)
 
-        @override
         def print(self, *objects: Any, **options: Any) -> None:
             """Print; where a disk is full, drop all else, but finish the work: the command may also write files."""
             try:
@@ -66,7 +64,6 @@ def _terminal() -> Any:
             except OSError as error:
                 drop_stdout(error)
 
-        @override
         def on_broken_pipe(self) -> None:
             """Drop what is printed from now on: the reader had what it wanted."""
             drop_stdout(None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,6 @@ class BernoulliStatistics(Statistics):
         known = np.tile(n, len(axes.features)) if seen is None else dirichlet.class_sums(seen, y, labels, sample_weight)
         return cls(axes, known, dirichlet.class_sums(X, y, labels, sample_weight))
 
-    @override
     def widened(self, axes: Axes, rows: Array) -> Self:
         """Return the statistics on wider axes; a new feature, as a new word, was absent from all rows so far."""
         moved = self.reindex(axes)
@@ -49,7 +48,6 @@ class BernoulliStatistics(Statistics):
         moved.n[np.ix_(self.axes.labels_in(axes), new)] = rows[:, None]
         return moved
 
-    @override
     def centre(self) -> Array:
         """Return the share of rows in which each feature is present."""
         return np.asarray(self.successes.sum(axis=0) / np.maximum(self.n.sum(axis=0), 1))
@@ -59,7 +57,6 @@ class BernoulliStatistics(Statistics):
         """Weight of the rows without a feature and of those with it, (outcome, absent and present of each feature)."""
         return _in_turn(self.n - self.successes, self.successes)
 
-    @override
     def constant_features(self) -> list[str]:
         """Return the columns of events that all rows have, or none."""
         present, n = self.successes.sum(axis=0), self.n.sum(axis=0)
@@ -130,7 +127,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         numbers = in_numbers(self, statistics.n.shape, alpha=TEXTBOOK, beta=TEXTBOOK)
         return replace(self, **numbers, axes=statistics.axes)
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the beta priors of θ."""
         alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
@@ -140,7 +136,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         """Return False for a feature without an observed cell."""
         return np.asarray(statistics.n.sum(axis=0) > 0)
 
-    @override
     def pymc(self, statistics: BernoulliStatistics, suffix: str) -> None:
         """Add θ, observing presences and absences."""
         import pymc as pm
@@ -153,7 +148,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         observe_counts(f"present{suffix}", theta, statistics.successes)
         observe_counts(f"absent{suffix}", 1 - theta, statistics.n - statistics.successes)
 
-    @override
     def page(self, X: Any, row: Any, suffix: str, variable: str = "x") -> None:
         """Add θ, observing whether x_i exceeds the threshold, Bernoulli(θ_yi), under a name."""
         import pymc as pm
@@ -228,12 +222,10 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             np.concatenate([np.ones(len(row)), np.full(len(rows), np.nan)]),
         )
 
-    @override
     def with_alpha(self, alpha: Array) -> Self:
         """Return the prior with α (cell): first no event, then the event, of each feature."""
         return replace(self, alpha=alpha[..., 1::2], beta=alpha[..., ::2])
 
-    @override
     def of_cells(self, cells: Array) -> Array:
         """Return θ, the probability of an event: every second cell."""
         return cells[..., 1::2]
@@ -244,17 +236,14 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         above = max(below + 1, np.nextafter(self.threshold, np.inf))  # the same but for numbers of 16 digits
         return np.asarray(np.where(rng.random(theta.shape) < theta, above, min(0.0, below)))
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ."""
         return {"theta": ("outcome", "feature")}
 
-    @override
     def sizes(self, axes: Axes) -> tuple[int, ...]:
         """Return 2 for each feature: Beta(α, β) is a Dirichlet over its absence and its presence."""
         return (2,) * len(axes.features)
 
-    @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
         """Return β and α as cells (outcome, absent and present of each feature), and the sizes of the simplexes."""
         return _in_turn(np.asarray(self.beta), np.asarray(self.alpha)), self.sizes(self.axes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,6 @@ class SimplexFamily[S: Statistics](Family[S]):
         alpha = broadcast("alpha", self.alpha, statistics.counts.shape, ", ".join(self.dims()["theta"]))
         return replace(self, alpha=alpha, axes=statistics.axes)  # type: ignore[type-var]
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the Dirichlet priors of θ."""
         alpha, sizes = self.simplexes()
@@ -105,7 +104,6 @@ class SimplexFamily[S: Statistics](Family[S]):
         """Return Dirichlet(α + n), with the `counts` of the statistics (outcome, cell)."""
         return self.with_alpha(self.simplexes()[0] + statistics.counts)
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw θ ~ Dirichlet(α), each simplex by itself."""
         return {"theta": self.of_cells(dirichlet.draw(*self.simplexes(), rng, draws))}
@@ -118,12 +116,10 @@ class SimplexFamily[S: Statistics](Family[S]):
         """Return the tables of categories that are variables of `page`."""
         return []
 
-    @override
     def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return θ of each table."""
         return [own.variable() for own in self._page_tables(suffix)]
 
-    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ from its own draws or from θ of each column."""
         tables = self._page_tables(suffix)
@@ -186,7 +182,6 @@ class CategoricalStatistics(Statistics):
             counts += np.bincount(cells.ravel(), None if weight is None else weight.ravel(), minlength=counts.size)
         return cls(axes, counts.reshape(n_labels, n_levels))
 
-    @override
     def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each column."""
         counts = np.split(self.counts.sum(axis=0), np.cumsum(self.axes.sizes)[:-1])
@@ -240,12 +235,10 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         """Return False for a feature without an observed cell."""
         return statistics.axes.occurring(statistics.counts.sum(axis=0))
 
-    @override
     def sizes(self, axes: Axes) -> tuple[int, ...]:
         """Return the number of levels of each feature."""
         return axes.sizes
 
-    @override
     def pymc(self, statistics: CategoricalStatistics, suffix: str) -> None:
         """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
         import pymc as pm
@@ -262,7 +255,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         """Return a table for each number of levels."""
         return page_tables(self.axes.features, self.axes.levels, suffix, most_columns=0)
 
-    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ from that of each number of levels, or of each column."""
         tables = self._grouped(suffix)
@@ -270,13 +262,11 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
             tables = self._page_tables(suffix)
         return {"theta": theta_of(tables, draws, len(self.axes.labels))}
 
-    @override
     def page(self, X: Integers, row: Any, suffix: str) -> None:
         """Add θ of each feature, or of many with the same number of levels, observing x_j ~ Categorical(θ_yj)."""
         for own in self._page_tables(suffix):
             own.observe(own.add(np.asarray(self.alpha)), X, row)
 
-    @override
     def _page_tables(self, suffix: str) -> list[PageTable]:
         """Return a table for each feature, or for those with the same number of levels."""
         return page_tables(self.axes.features, self.axes.levels, suffix)
@@ -300,7 +290,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         """Draw level codes (row, feature)."""
         return dirichlet.drawn_codes(parameters["theta"][0], self.axes.sizes, y, rng)
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ."""
         return {"theta": ("outcome", "level")}

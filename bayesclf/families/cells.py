@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from operator import add
-from typing import Any, Self, override
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,21 +164,17 @@ class ValueCounts(Statistics):
             columns.append(ColumnValues.of(*own, len(axes.labels)))
         return cls(axes, tuple(columns))
 
-    @override
     def __add__(self, other: Self) -> Self:
         return type(self)(self.axes, tuple(map(add, self.columns, other.columns)))
 
-    @override
     def mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
         """Return the counts on other axes, by a function of those of each column."""
         return type(self)(axes, tuple(replace(own, counts=function(own.counts)) for own in self.columns))
 
-    @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the columns of some of the features."""
         return type(self)(self.axes.select(features), tuple(compress(self.columns, features)))
 
-    @override
     def reindex(self, axes: Axes) -> Self:
         """Return the counts on axes with additional labels or features."""
         none = ColumnValues(np.empty(0), np.empty((len(self.axes.labels), 0)), -1.0)
@@ -187,7 +183,6 @@ class ValueCounts(Statistics):
         place = np.arange(len(axes.labels))[:, None] == self.axes.labels_in(axes)
         return wider.mapped(axes, lambda counts: place.astype(float) @ counts)
 
-    @override
     def arrays(self) -> dict[str, Array]:
         """Return the values, counts and decimals of all columns, one after the other."""
         parts = {name: [np.ravel(getattr(own, name)) for own in self.columns] for name in ("values", "counts")}

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import compress, pairwise
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -160,7 +160,6 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
         known = prior.binned(statistics)
         return replace(prior, known=known, counts=np.zeros_like(known))
 
-    @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the family of some of the features, with their cells and counts."""
         own, layout = np.repeat(features, self._sizes), tuple(compress(self.layout, features))
@@ -168,7 +167,6 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
         return replace(self, axes=axes, layout=layout, counts=self.counts[:, own], known=self.known[:, own])
 
     @property
-    @override
     def _sizes(self) -> tuple[int, ...]:
         """Number of cells of each feature."""
         return tuple(len(own.shares) for own in self.layout)
@@ -218,25 +216,21 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
         """Return the average of the cells' probabilities over sets of cuts and θ."""
         return {"theta": self._mean[None]}
 
-    @override
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add θ of the bins of the most probable cuts, observing how many rows are in each."""
         bins, family = self._most_probable
         family.pymc(CategoricalStatistics(family.axes, bins.sums(self.binned(statistics))), suffix)
 
-    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the cells' probabilities from those of the bins."""
         bins, family = self._most_probable
         return {"theta": bins.split(family.from_pymc(draws, suffix)["theta"])}
 
-    @override
     def page(self, X: Any, row: Any, suffix: str) -> None:
         """Add the same variables, observing the bin of each value."""
         bins, family = self._most_probable
         family.page(bins.codes(self._cells(X)), row, suffix)
 
-    @override
     def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return θ of the bins of the most probable cuts."""
         bins, family = self._most_probable
@@ -385,7 +379,6 @@ class Histogram(CutFamily[ValueCounts, Cells]):
         return self.laid_out(statistics, layout)
 
     @property
-    @override
     def concentrations(self) -> Array:
         """The values of a."""
         return np.ravel(self.a).astype(float)
@@ -394,7 +387,6 @@ class Histogram(CutFamily[ValueCounts, Cells]):
         """Return False for a feature with one value, or none."""
         return np.asarray(statistics.sizes > 1)
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the prior of cuts, and of the probabilities of bins given them."""
         form = "sets of cuts at quantiles of the column uniform given their number; "
@@ -412,12 +404,10 @@ class Histogram(CutFamily[ValueCounts, Cells]):
         codes = dirichlet.drawn_codes(parameters["theta"][0], self._sizes, y, rng)
         return np.stack([own.sample(code, rng) for own, code in zip(self.layout, codes.T, strict=True)], axis=1)
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ, the probability of each bin."""
         return {"theta": ("outcome", "bin")}
 
-    @override
     def coords(self) -> dict[str, Any]:
         """Return the cells, "feature [from, to)"; the ends of open ones are ∞."""
         return {
@@ -428,20 +418,17 @@ class Histogram(CutFamily[ValueCounts, Cells]):
             ]
         }
 
-    @override
     def binned(self, statistics: ValueCounts) -> Array:
         """Return how often the values of each class are in each cell, (outcome, cell)."""
         columns = zip(self.layout, statistics.columns, strict=True)
         parts = (_in_cells(own.borders, column.values, column.counts) for own, column in columns)
         return np.concatenate([np.zeros((len(statistics.axes.labels), 0)), *parts], axis=1)
 
-    @override
     def codes(self, X: Array) -> Integers:
         """Return the cell of each number within those of its feature, (row, feature); −1 where it is missing."""
         columns = [own.codes(values) for own, values in zip(self.layout, X.T, strict=True)]
         return np.array(columns, dtype=np.intp).reshape(X.shape[::-1]).T
 
-    @override
     def _log_shape(self, X: Array) -> Array:
         """Return the sum of the log densities of values relative to their cells, (row)."""
         columns = [own.log_shape(values) for own, values in zip(self.layout, X.T, strict=True)]
@@ -532,7 +519,6 @@ class Ordinal(CutFamily[CategoricalStatistics, Levels]):
         return self.laid_out(statistics, [Levels(np.ones(size)) for size in axes.sizes])
 
     @property
-    @override
     def concentrations(self) -> Array:
         """The values of α."""
         return np.ravel(self.alpha).astype(float)
@@ -541,13 +527,11 @@ class Ordinal(CutFamily[CategoricalStatistics, Levels]):
         """Return False for a feature without an observed cell."""
         return statistics.axes.occurring(statistics.counts.sum(axis=0))
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the prior of cuts, and of the probabilities of runs and levels given them."""
         form = "sets of cuts between levels uniform given their number; Dirichlet(alpha) over the levels of a class, "
         return self.lines(form + "whose shares within a run are the same in all classes", "alpha")
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_j log θ_{k, j, x_j}: one weight per level, log θ_kjl."""
         return LinearTerms.of_logs(parameters["theta"])
@@ -556,17 +540,14 @@ class Ordinal(CutFamily[CategoricalStatistics, Levels]):
         """Draw level codes (row, feature)."""
         return dirichlet.drawn_codes(parameters["theta"][0], self._sizes, y, rng)
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ, the probability of each level."""
         return {"theta": ("outcome", "level")}
 
-    @override
     def binned(self, statistics: CategoricalStatistics) -> Array:
         """Return the counts of the levels, (outcome, level)."""
         return statistics.counts
 
-    @override
     def codes(self, X: Integers) -> Integers:
         """Return the level codes themselves."""
         return X

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,24 +78,20 @@ class Gamma(QuadratureFamily):
     support: ClassVar[Support] = POSITIVE
     least_mean: ClassVar[float] = TINY
 
-    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.axes.features:
             require(SCALE, m=self.m)
 
-    @override
     def terms(self, x: Array) -> tuple[Array, Array]:
         """Return x and log x."""
         return x, np.log(x)
 
-    @override
     def natural(self, m: Any, *parameters: Any) -> tuple[tuple[Any, Any], Any]:
         """−βx + (α − 1) log x + α log β − log Γ(α)."""
         shape, rate = parameters
         return (-rate, shape - 1), m.gammaln(shape) - shape * m.log(rate)
 
-    @override
     def gain(self, state: tuple[Array, ...], n: Any, *sums: Array) -> Array:
         """log Γ(a + nα)/[Γ(a) Γ(α)^n] b^a/(b + Σx)^(a + nα) e^((α − 1) Σ log x) with a = 1 + wα, w and b of the state.
 
@@ -115,14 +111,12 @@ class Gamma(QuadratureFamily):
         """Return the prior with its hyperparameters as arrays (outcome, feature)."""
         return self.resolved(statistics, median=_estimate(_skewness(*statistics.pooled().rows())), spread=SPREAD)
 
-    @override
     def informative(self, statistics: CellSums) -> NDArray[np.bool_]:
         """Return False for constant and empty columns; with median and m given, for empty ones only."""
         pooled = statistics.pooled()
         given = self.median is not None and self.m is not None
         return np.asarray((pooled.n if given else _skewness(*pooled.rows()))[0] > 0)
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the log-normal priors of the shape, and the gamma priors of the rate given it."""
         median, spread, kappa, m = self.hyperparameters()
@@ -155,19 +149,16 @@ class Gamma(QuadratureFamily):
         shape = np.exp(zero_of(slope, n.shape))
         return {"shape": shape[None], "rate": (weight * shape / b)[None]}
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw log shape by its quadrature, then rate given shape from its gamma distribution."""
         shape, (weight, b) = np.exp(self.drawn.draw(rng, draws)), self.state()
         return {"shape": shape, "rate": rng.standard_gamma(1 + weight * shape) / b}
 
-    @override
     def mean(self) -> Parameters:
         """Return E[α] and E[β] = E[1 + (κ + n)α]/(κm + Σx)."""
         shape, (weight, b) = self.grid.expectation(np.exp(self.grid.nodes)), self.state()
         return {"shape": shape[None], "rate": ((1 + weight * shape) / b)[None]}
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """Of α and β together, per log α and log β."""
         shape, rate = self.given(parameters)
@@ -178,7 +169,6 @@ class Gamma(QuadratureFamily):
         density = Density.of_cells("shape", self.log_prior_of_t(np.log(shape)) + of_rate + of_rows)
         return density.with_same_parts("rate", "shape")
 
-    @override
     def pymc_parameters(self, suffix: str, *prior: Any) -> tuple[Any, Any]:
         """Add α and β to the open PyMC model; return them."""
         from bayesclf import pymc_models

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NoReturn, Self, override
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,6 @@ class Gaussian(Family[Moments]):
         """Return the numbers z (row, feature) that are normal, and Σ log |dz/dx|, (row, 1)."""
         return X, 0.0
 
-    @override
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Moments:
         """Return the moments of rows `X` (row, feature) with label codes `y` (row)."""
         return Moments.of(self._changed(X, axes)[0], y, axes, sample_weight)
@@ -138,7 +137,6 @@ class Gaussian(Family[Moments]):
             return np.ones(statistics.n.shape[1], dtype=bool)
         return ~statistics.constant()
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the normal priors of μ given σ², and those of σ²."""
         m, kappa, a, b = self.hyperparameters()
@@ -210,7 +208,6 @@ class Gaussian(Family[Moments]):
             raise DoesNotExist("the posterior mean of a variance is infinite (a ≤ 1); give a prior with a above 1")
         return {"mu": m[None], "sigma2": self._squeeze(b / (a - 1))[None]}
 
-    @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
         """Add μ and σ², observing the moments: the same density of the parameters, at a cost that no row adds to."""
         import pymc as pm
@@ -223,7 +220,6 @@ class Gaussian(Family[Moments]):
         squares, sigma2 = scatter + n * (pt.switch(n > 0, mean, 0.0) - mu) ** 2, sigma**2
         pm.Potential(f"x{suffix}", (-0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2).sum())
 
-    @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add μ and σ², observing x ~ Normal(μ_y, σ²_y)."""
         import pymc as pm
@@ -247,7 +243,6 @@ class Gaussian(Family[Moments]):
         """Return Σ_i log Normal(x_i; μ_ik, σ²) over the observed cells, shape (draw, row, outcome)."""
         return self.log_density_given(parameters)(X)
 
-    @override
     def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
         """Return the function from rows to log p(x | y, μ, σ²) that computes the terms without x once."""
         mu = parameters["mu"]
@@ -409,14 +404,12 @@ class LogNormal(Gaussian):
     support: ClassVar[Support] = POSITIVE
     reads_numbers: ClassVar[bool] = False
 
-    @override
     def _changed(self, X: Array, axes: Axes) -> tuple[Array, Array]:
         """Return log x and −Σ log x."""
         observed, values = self.support.read(X, axes, self.name)
         logs = np.where(observed > 0, np.log(values), np.nan)
         return logs, -np.nansum(logs, axis=1, keepdims=True)
 
-    @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
         """Add μ and σ², observing the moments of log x, and the Jacobian Π 1/x."""
         import pymc as pm
@@ -425,12 +418,10 @@ class LogNormal(Gaussian):
         log_slopes = -statistics.n * statistics.mean
         pm.Potential(f"x_log_jacobian{suffix}", pm.Data(f"x_minus_logs{suffix}", log_slopes).sum())
 
-    @override
     def log_evidence(self, statistics: Moments) -> Array:
         """Return the gain of the logarithms, and the Jacobian −Σ log x, (part)."""
         return super().log_evidence(statistics) - self._group(statistics.n * statistics.mean).sum(axis=0)
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> NoReturn:
         """Refuse: the log-odds are at best linear in log x."""
         raise Refused(
@@ -438,7 +429,6 @@ class LogNormal(Gaussian):
             "columns and the family 'gaussian' with variance='feature', which has the same log-odds"
         )
 
-    @override
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature), which neither overflows nor becomes 0."""
         return np.exp(np.clip(super().sample(parameters, y, rng), -LARGEST_LOG, LARGEST_LOG))

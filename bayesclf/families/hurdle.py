@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +45,10 @@ class HurdleStatistics(Statistics):
     zeros: BernoulliStatistics
     others: Any
 
-    @override
     def pooled(self) -> Self:
         """Return both parts' statistics of all rows under one label."""
         return type(self)(self.axes.pooled(), self.zeros.pooled(), self.others.pooled())
 
-    @override
     def arrays(self) -> dict[str, Array]:
         """Return the arrays of both parts by name."""
         of_zeros = {f"zeros_{name}": values for name, values in self.zeros.arrays().items()}
@@ -111,7 +109,6 @@ class Hurdle(Family[HurdleStatistics]):
         require_positive(alpha=self.alpha, beta=self.beta)
 
     @property
-    @override
     def axes(self) -> Axes:
         """Coordinates of the block, those of the family above 0."""
         return self.family.axes
@@ -121,7 +118,6 @@ class Hurdle(Family[HurdleStatistics]):
         """The family of whether a cell is 0, under the same hyperparameters."""
         return Bernoulli(np.asarray(self.alpha), np.asarray(self.beta), axes=self.axes)
 
-    @override
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> HurdleStatistics:
         """Return the statistics of which cells are 0, and of the others' values."""
         zero, others = split(X)
@@ -155,12 +151,10 @@ class Hurdle(Family[HurdleStatistics]):
         return np.asarray(varies | self.family.informative(statistics.others))
 
     @property
-    @override
     def likelihood(self) -> str:
         """Whether a cell is 0, and the distribution of the others."""
         return f"0 with probability theta, else {self.family.likelihood}"
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the beta priors of θ, and the priors of the family above 0."""
         return [*self.of_zeros.priors(), *self.family.priors()]
@@ -179,7 +173,6 @@ class Hurdle(Family[HurdleStatistics]):
         family = self.family.posterior(statistics.others)
         return replace(self, family=family, alpha=zeros.alpha, beta=zeros.beta)
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw both parts' parameters, which are independent."""
         return {**self.of_zeros.draw(rng, draws), **self.family.draw(rng, draws)}
@@ -188,13 +181,11 @@ class Hurdle(Family[HurdleStatistics]):
         """Return α/(α + β), and the family's expectations."""
         return {**self.of_zeros.mean(), **self.family.mean()}
 
-    @override
     def pymc(self, statistics: HurdleStatistics, suffix: str) -> None:
         """Add θ, observing how many cells are 0 and how many are not, and the family's variables."""
         self.of_zeros.pymc(statistics.zeros, suffix)
         self.family.pymc(statistics.others, suffix)
 
-    @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add θ, observing whether cells are 0, and the family's variables, observing the cells above 0."""
         zero, others = split(X)
@@ -211,7 +202,6 @@ class Hurdle(Family[HurdleStatistics]):
         zero, others = split(X)
         return self.of_zeros.log_predictive(zero) + self.family.log_predictive(others)
 
-    @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Return the sum of both parts' leave-one-out densities."""
         zero, others = split(X)
@@ -232,7 +222,6 @@ class Hurdle(Family[HurdleStatistics]):
         zero = self.of_zeros.sample(parameters, y, rng) > 0
         return np.where(zero, 0.0, self.family.sample(parameters, y, rng))
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ and of the parameters of the family above 0."""
         return {"theta": ("outcome", "feature"), **self.family.dims()}

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, itemgetter
-from typing import Self, override
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,6 @@ class Moments(Statistics):
             parts.append(np.stack([n, mean, scatter])[..., None])
         return cls(axes, *np.concatenate(parts, axis=2))
 
-    @override
     def __add__(self, other: Self) -> Self:
         n = self.n + other.n
         share = _ratio(other.n, n)
@@ -92,13 +91,11 @@ class Moments(Statistics):
         mean = np.where(self.n == 0, other.mean, self.mean + delta * share)
         return type(self)(self.axes, n, mean, scatter)
 
-    @override
     def pooled(self) -> Self:
         """Return the moments of all rows under one label, means of classes combined by their weights."""
         labels = (slice(k, k + 1) for k in range(len(self.n)))
         return reduce(add, (self.mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
 
-    @override
     def centre(self) -> Array:
         """Return the pooled means."""
         return np.asarray(self.pooled().mean[0])

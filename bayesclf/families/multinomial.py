@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -44,7 +44,6 @@ class MultinomialStatistics(Statistics):
         """Add up the counts; `X` is (row, word), dense or sparse."""
         return cls(axes, dirichlet.class_sums(X, y, len(axes.labels), sample_weight))
 
-    @override
     def constant_features(self) -> list[str]:
         """Return the words that no document has."""
         return list(np.array(self.axes.features, dtype=object)[self.counts.sum(axis=0) == 0])
@@ -104,12 +103,10 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         require(Whole(1), length=self.length)
         require_basis(self.basis)
 
-    @override
     def sizes(self, axes: Axes) -> tuple[int, ...]:
         """Return the number of words."""
         return (len(axes.features),)
 
-    @override
     def pymc(self, statistics: MultinomialStatistics, suffix: str) -> None:
         """Add θ, observing the counts of the words of each class."""
         import pymc as pm
@@ -119,7 +116,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         theta = pymc_models.words(pm.Data(f"theta_alpha{suffix}", np.asarray(self.alpha)), suffix)
         observe_counts(f"words{suffix}", theta, statistics.counts)
 
-    @override
     def page(self, X: Any, row: Any, suffix: str) -> None:
         """Add θ, observing the words of each document, given how many there are."""
         from bayesclf import pymc_models
@@ -133,12 +129,10 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""
         return dirichlet.weighted_logs(_nonzero(X), parameters["theta"])
 
-    @override
     def log_predictive(self, X: Any) -> Array:
         """Return Pólya's log p(x | y, D), (row, outcome): without the multinomial coefficient."""
         return _rising(X, np.asarray(self.alpha))(np.zeros(len(self.axes.features)))
 
-    @override
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
         """Own class: Pólya's Γ(A − N)/Γ(A) Π_j Γ(a_j)/Γ(a_j − x_j), with a of the posterior, A = Σa and N = Σx.
 
@@ -146,7 +140,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         """
         return self.without_each(X, y)(np.zeros(len(self.axes.features)))
 
-    @override
     def without_each(self, X: Any, y: Integers) -> Callable[[Array], Array]:
         """Return the function, with what does not depend on the concentration computed once."""
         return _rising(X, np.asarray(self.alpha), y)
@@ -172,7 +165,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         """Draw counts (row, word) of documents of `lengths` words, one number for all or (row)."""
         return np.asarray(rng.multinomial(lengths, parameters["theta"][0][y]), dtype=float)
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ."""
         return {"theta": ("outcome", "word")}

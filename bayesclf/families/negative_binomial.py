@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -95,17 +95,14 @@ class NegativeBinomial(QuadratureFamily):
     support: ClassVar[Support] = EVENTS
     bounds: ClassVar[tuple[float, float]] = BOUNDS
 
-    @override
     def terms(self, x: Array) -> tuple[Array, Array]:
         """Return x and x²."""
         return x, x**2
 
-    @override
     def log_h(self, x: Array) -> Array:
         """−log x!."""
         return -gammaln(x + 1)
 
-    @override
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> CellSums:
         """Return Σ x, Σ x², and Σ log Γ(x + r)/Γ(r) as Chebyshev coefficients in log r."""
         found = super().statistics(X, y, axes, sample_weight)
@@ -118,13 +115,11 @@ class NegativeBinomial(QuadratureFamily):
             rising[:, j] = counted.reshape(len(axes.labels), -1) @ _coefficients(values)
         return replace(found, sums=np.concatenate([found.sums, rising], axis=-1))
 
-    @override
     def natural(self, m: Any, *parameters: Any) -> tuple[tuple[Any], Any]:
         """x log(1 − θ) + r log θ: the part of the density without log Γ(x + r)/Γ(r)."""
         r, theta = parameters
         return (m.log1p(-theta),), -r * m.log(theta)
 
-    @override
     def gain(self, state: tuple[Array, ...], n: Any, *sums: Array) -> Array:
         """Σ log Γ(x + r)/Γ(r) by interpolation, and log B(a + nr, b + Σx)/B(a, b), a and b those of θ."""
         (weight, events, t), (total, _, *rising) = state, sums
@@ -132,7 +127,6 @@ class NegativeBinomial(QuadratureFamily):
         of_theta = _log_beta(1 + (weight + n) * r, 1 + events + total) - _log_beta(1 + weight * r, 1 + events)
         return np.asarray(_at(np.array(rising), t) + of_theta)
 
-    @override
     def log_cell(self, state: tuple[Array, ...], x: Array) -> Array:
         """The beta negative binomial distribution, Γ(x + r)/[Γ(r) x!] B(a + r, b + x)/B(a, b), a and b those of θ.
 
@@ -156,13 +150,11 @@ class NegativeBinomial(QuadratureFamily):
         """Return the prior with its hyperparameters as arrays (outcome, feature)."""
         return self.resolved(statistics, median=np.clip(statistics.mean(), *MEDIANS), spread=SPREAD)
 
-    @override
     def informative(self, statistics: CellSums) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell, or without an event unless m is given."""
         n, total, *_ = statistics.pooled().rows()
         return np.asarray((total if self.m is None else n)[0] > 0)
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the log-normal priors of r, and the beta priors of θ given it."""
         median, spread, kappa, m = self.hyperparameters()
@@ -202,13 +194,11 @@ class NegativeBinomial(QuadratureFamily):
         r = np.exp(zero_of(slope, median.shape, self.bounds))
         return {"dispersion": r[None], "theta": (weight * r / (weight * r + events))[None]}
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw log r by its quadrature, then θ given r from its beta distribution."""
         r, (weight, events) = np.exp(self.drawn.draw(rng, draws)), self.state()
         return {"dispersion": r, "theta": np.maximum(rng.beta(1 + weight * r, 1 + events), TINY)}
 
-    @override
     def mean(self) -> Parameters:
         """Return E[r] and E[θ]."""
         r, (weight, events) = np.exp(self.grid.nodes), self.state()
@@ -220,7 +210,6 @@ class NegativeBinomial(QuadratureFamily):
         """Return the coefficients of Σ log Γ(x + r)/Γ(r) of the rows, (coefficient, outcome, feature)."""
         return np.asarray(self.sums)[2:]
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """Of r and θ together, per log r and θ."""
         r, theta = self.given(parameters)
@@ -229,7 +218,6 @@ class NegativeBinomial(QuadratureFamily):
         density += weight * r * np.log(theta) + xlog1py(events, -theta)
         return Density.of_cells("dispersion", density).with_same_parts("theta", "dispersion")
 
-    @override
     def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
         """Return the function from rows to Σ_i log P(x_i | r_ik, θ_ik) over the observed cells."""
         of_sums, r = super().log_density_given(parameters), parameters["dispersion"]
@@ -245,7 +233,6 @@ class NegativeBinomial(QuadratureFamily):
 
         return log_density
 
-    @override
     def pymc(self, statistics: CellSums, suffix: str) -> None:
         """Add r and θ, with the log likelihood of the sums."""
         import pymc as pm
@@ -255,7 +242,6 @@ class NegativeBinomial(QuadratureFamily):
         rising = pm.Data(f"sum_rising{suffix}", statistics.sums[..., 2:])
         pm.Potential(f"rising{suffix}", _pymc_at(rising, pt.log(pm.modelcontext(None)[f"dispersion{suffix}"])).sum())
 
-    @override
     def pymc_parameters(self, suffix: str, *prior: Any) -> tuple[Any, Any]:
         """Add r and θ to the open PyMC model; return them."""
         from bayesclf import pymc_models
@@ -263,7 +249,6 @@ class NegativeBinomial(QuadratureFamily):
         median, spread, kappa, m = prior
         return pymc_models.negative_binomials(median, spread, kappa, m, suffix)
 
-    @override
     def arguments(self, *parameters: Any) -> tuple[Any, Any]:
         """Return mean and dispersion, which PyMC's distribution takes."""
         r, theta = parameters

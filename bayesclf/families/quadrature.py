@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,7 +153,6 @@ class QuadratureFamily(CellFamily):
         require_positive(median=self.median, spread=self.spread, kappa=self.kappa, m=self.m)
         require(Number(array=True), n=self.n, sums=self.sums)
 
-    @override
     def resolved(self, statistics: CellSums, **default: Any) -> Self:
         """Return the prior in numbers, (outcome, feature) each, without rows, given defaults for median and spread."""
         default |= {"kappa": 1.0, "m": np.maximum(statistics.mean(), self.least_mean)}
@@ -183,12 +182,10 @@ class QuadratureFamily(CellFamily):
         _, _, kappa, m = self.hyperparameters()
         return kappa, kappa * m
 
-    @override
     def state(self) -> tuple[Array, Array]:
         """Return κ + n and κm + Σx."""
         return self.after(self.prior_state(), *self.rows())
 
-    @override
     def after(self, state: tuple[Array, ...], n: Any, *sums: Array) -> tuple[Array, Array]:
         """Return the state after sums over n cells."""
         return state[0] + n, state[1] + sums[0]
@@ -222,7 +219,6 @@ class QuadratureFamily(CellFamily):
             weight, total = weight - 1, np.where(kept, total - values, np.nan)
         return self.log_cell((weight, total, t), values)
 
-    @override
     def prior_numbers(self) -> tuple[Array, ...]:
         """Return median, spread, κ and m; raises `Refused` where rows are in this prior.
 
@@ -245,7 +241,6 @@ class QuadratureFamily(CellFamily):
         """The same for draws, on a finer grid."""
         return Grid.of(self.log_marginal, np.shape(self.n), self.bounds, DRAWN_NODES, DRAWN_DEPTH)
 
-    @override
     def log_predictive(self, X: Array) -> Array:
         """Return log Σ_t P(t | D) p(x | t, D), summed over the observed cells, (row, outcome)."""
         outcomes, features = np.shape(self.n)
@@ -257,7 +252,6 @@ class QuadratureFamily(CellFamily):
                 out[rows, k] += np.concatenate(found)[place]
         return out
 
-    @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """−log Σ_t P(t | D)/p(x | t, D without x) for the own class; NaN where sums of D have no digits without x."""
         outcomes, features = np.shape(self.n)
@@ -309,7 +303,6 @@ class QuadratureFamily(CellFamily):
         arrays = {name: value[one] for name, value in values.items() if isinstance(value, np.ndarray)}
         return cast("Self", replace(own, **arrays))
 
-    @override
     def log_evidence(self, statistics: CellSums) -> Array:
         """Return how much the rows add to the log of the integral over t, (feature)."""
         gained = self.posterior(statistics).grid.log_total - self.grid.log_total

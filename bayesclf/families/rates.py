@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +37,11 @@ class GammaRate(ConjugateFamily):
         """Return events and exposure of n cells with the sum x."""
         return x, n
 
-    @override
     def after(self, state: tuple[Array, ...], n: Any, *sums: Array) -> tuple[Array, Array]:
         """Return a and b after more events and exposure."""
         events, exposure = self.exposed(n, *sums)
         return state[0] + events, state[1] + exposure
 
-    @override
     def gain(self, state: tuple[Array, ...], n: Any, *sums: Array) -> Array:
         """log Γ(a + events)/Γ(a) b^a/(b + exposure)^(a + events)."""
         (a, b), (events, exposure) = state, self.exposed(n, *sums)
@@ -64,31 +62,26 @@ class GammaRate(ConjugateFamily):
         require_each(a >= 1 if self.support.whole else a > 1, self.axes, self.no_mode)
         return {"rate": ((a - 1) / b)[None]}
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the gamma priors of the rate."""
         a, b = self.state()
         return prior_lines("rate", "Gamma({a}, {b})", self.axes, a=a, b=b)
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw rate ~ Gamma(a, b), above 0."""
         a, b = self.state()
         return {"rate": np.maximum(rng.standard_gamma(a, size=(draws, *a.shape)), TINY) / b}
 
-    @override
     def mean(self) -> Parameters:
         """Return a/b."""
         a, b = self.state()
         return {"rate": (a / b)[None]}
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """λ ~ Gamma(a, b), per log λ: its power α is Gamma(αa, αb), a prior worth α times as many rows."""
         a, b = self.state()
         return Density.of_cells("rate", xlogy(a, parameters["rate"]) - b * parameters["rate"])
 
-    @override
     def pymc_parameters(self, suffix: str, *prior: Any) -> tuple[Any]:
         """Add λ to the open PyMC model; return it."""
         from bayesclf import pymc_models
@@ -143,12 +136,10 @@ class Poisson(GammaRate):
     no_exposure: ClassVar[str] = "has no value"
     no_mode: ClassVar[str] = "has no most probable rate (a + events is below 1; give a larger a)"
 
-    @override
     def log_h(self, x: Array) -> Array:
         """−log x!."""
         return -gammaln(x + 1)
 
-    @override
     def natural(self, m: Any, *parameters: Any) -> tuple[tuple[Any], Any]:
         """x log λ − λ."""
         (rate,) = parameters
@@ -159,7 +150,6 @@ class Poisson(GammaRate):
         prior = self.resolved(statistics, b=1.0)
         return prior.resolved(statistics, a=1 + np.asarray(prior.b) * statistics.mean())
 
-    @override
     def informative(self, statistics: CellSums) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell, or without an event unless the prior is given."""
         n, events = statistics.pooled().rows()
@@ -217,19 +207,16 @@ class Exponential(GammaRate):
     no_exposure: ClassVar[str] = "has no value above 0"
     no_mode: ClassVar[str] = "has no most probable rate above 0 (a + n is at most 1; give a larger a)"
 
-    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.axes.features:
             require(SCALE, b=self.b)
 
     @staticmethod
-    @override
     def exposed(n: Any, x: Any) -> tuple[Any, Any]:
         """Each cell is one event, after a time x of exposure."""
         return n, x
 
-    @override
     def natural(self, m: Any, *parameters: Any) -> tuple[tuple[Any], Any]:
         """−λx + log λ."""
         (rate,) = parameters
@@ -243,7 +230,6 @@ class Exponential(GammaRate):
             raise InputError("a is at most 1, where 1/λ has no prior mean to set b by; give b too, or a above 1")
         return prior.resolved(statistics, b=np.maximum((a - 1) * statistics.mean(), TINY))
 
-    @override
     def informative(self, statistics: CellSums) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell, or without one above 0 unless the prior is given."""
         n, total = statistics.pooled().rows()

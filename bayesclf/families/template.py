@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy.special import gammaln
@@ -67,7 +67,6 @@ class CellSums(Statistics):
         """Return n and each of the sums, (outcome, feature)."""
         return self.n, *np.moveaxis(self.sums, -1, 0)
 
-    @override
     def centre(self) -> Array:
         """Return the pooled means."""
         return self.mean()
@@ -150,13 +149,11 @@ class CellFamily(Family[CellSums]):
         own: Any = self
         return cast("Self", replace(own, **in_numbers(self, statistics.n.shape, **default), axes=statistics.axes))
 
-    @override
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> CellSums:
         """Return the sums over rows `X` (row, feature), NaN where a cell is missing."""
         seen, log_base, terms = self.observed(X, axes)
         return CellSums.of((seen, log_base, *terms), y, axes, sample_weight)
 
-    @override
     def pymc(self, statistics: CellSums, suffix: str) -> None:
         """Add the parameters, with the log likelihood of the sums."""
         import pymc as pm
@@ -172,7 +169,6 @@ class CellFamily(Family[CellSums]):
         of_sums = sum(eta * sums[..., place] for place, eta in enumerate(etas))
         pm.Potential(f"sums{suffix}", (of_sums - n * normalizer + log_base).sum())
 
-    @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add the parameters, observing the cells given the class of each row."""
         import pymc as pm
@@ -182,12 +178,10 @@ class CellFamily(Family[CellSums]):
         own = self.arguments(*self.pymc_parameters(suffix, *self.prior_numbers()))
         pymc_models.cells(getattr(pm, self.distribution), X, row, *own, name=suffix)
 
-    @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log p(x_i | θ_ik) over the observed cells, (draw, row, outcome)."""
         return np.asarray(self.log_density_given(parameters)(X))
 
-    @override
     def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
         """Return the function from rows to `log_density`, with η and A computed once."""
         etas, normalizer = self.natural(NUMPY, *self.given(parameters))
@@ -202,14 +196,12 @@ class CellFamily(Family[CellSums]):
 
         return log_density
 
-    @override
     def log_predictive(self, X: Array) -> Array:
         """Return the gain of each cell, summed over the observed cells, (row, outcome)."""
         seen, log_base, terms = self.observed(X, self.axes)
         own = (self.gain(tuple(part[k] for part in self.state()), seen, *terms) for k in range(len(self.axes.labels)))
         return np.stack([(part + log_base).sum(axis=1) for part in own], axis=1)
 
-    @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Return the gain of each cell after the others; NaN where no digits of a state are left without it."""
         seen, log_base, terms = self.observed(X, self.axes)
@@ -223,12 +215,10 @@ class CellFamily(Family[CellSums]):
         out[lost] = np.nan
         return out
 
-    @override
     def log_evidence(self, statistics: CellSums) -> Array:
         """Return the gain of all rows, (feature)."""
         return np.asarray((self.gain(self.state(), *statistics.rows()) + statistics.log_base).sum(axis=0))
 
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """η x − A = η z + η c − A with z = x − c."""
         if not self.linear:
@@ -236,7 +226,6 @@ class CellFamily(Family[CellSums]):
         (eta,), normalizer = self.natural(NUMPY, *self.given(parameters))
         return LinearTerms(eta, np.where(design.centre == 0, 0.0, eta * design.centre) - normalizer)
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of the parameters."""
         return dict.fromkeys(self.parameters, ("outcome", "feature"))
@@ -256,7 +245,6 @@ class ConjugateFamily(CellFamily):
     def __post_init__(self) -> None:
         require_positive(a=self.a, b=self.b)
 
-    @override
     def state(self) -> tuple[Array, Array]:
         """Return a and b."""
         return np.asarray(self.a), np.asarray(self.b)

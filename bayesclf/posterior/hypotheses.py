@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, override
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,7 +174,6 @@ class TemperedHypotheses(Hypotheses):
     generative: ClassVar[bool] = False
     linear_scores: ClassVar[None] = None
 
-    @override
     def log_scores(self, rows: Rows) -> Array:
         """Return log π + b + T·log p(x | k, D), (draw, row, outcome)."""
         return tempered(self._log_density(rows), self.model.mean_log_class_prior(), self.parameters)
@@ -199,12 +198,10 @@ class TemperedHypotheses(Hypotheses):
             found[by_draws, :, 0] = logsumexp(scores, axis=0) - np.where(np.isneginf(log_prior), 0, log_prior)
         return found
 
-    @override
     def log_class_prior(self) -> Array:
         """Return log π + b, (draw, outcome)."""
         return self.model.mean_log_class_prior() + self.parameters["b"]
 
-    @override
     def log_predictive(self, rows: Rows) -> None:
         """Return None: T and b are averaged over."""
 

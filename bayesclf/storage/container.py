@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -324,7 +324,6 @@ def fingerprint(value: Any) -> str:
 class _Digests(Encoder):
     """Encodes arrays of numbers as their digests."""
 
-    @override
     def _array(self, array: NDArray[Any], where: str) -> Any:
         if array.dtype.kind in "OU":
             return super()._array(array, where)

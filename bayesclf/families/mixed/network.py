@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,7 +122,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "class_free", class_free)
 
-    @override
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
         """Return the moments of rows; those whose missing cells matter are kept apart, where the edges are known."""
         if self.edges == LEARNT:  # of a tree, no column with missing cells is a parent
@@ -197,7 +196,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 parents[position[child]] = (*parents.get(position[child], ()), position[parent])
         return regressions.in_order(self.axes, parents, self.class_free)
 
-    @override
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the edges, which `resolve_prior` has learned where they were not given."""
         return joined(self.axes.features) if isinstance(self.edges, str) else self.edges
@@ -216,7 +214,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         out[~category] = ~statistics.cells().constant()
         return np.asarray(out)
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the priors of the tables, and of the variances and coefficients given these."""
         lines = [] if self.of_categories is None else self.of_categories.priors()
@@ -242,12 +239,10 @@ class ConditionalGaussian(Family[GroupedMoments]):
         values = [(part.moved(part.m), part.b / (part.a + 1 + own.width / 2)) for own, part in posterior.parts()]
         return {**theta, **regressions.flat(self.regressions, [(beta[None], sigma2[None]) for beta, sigma2 in values])}
 
-    @override
     def not_conjugate(self, statistics: GroupedMoments) -> str:
         """Return the first column whose missing training cells couple the parameters."""
         return self.network.coupling(statistics.groups[:, 1:], statistics.seen)
 
-    @override
     def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedRows:
         """Return that between missing cells and parameters; raises `Refused` for fractions of rows, or too many."""
         complete, others = self.network.split(statistics)
@@ -276,7 +271,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         parts = [(part.moved(part.m)[None], (part.b / (part.a - 1))[None]) for _, part in self.parts()]
         return {**theta, **regressions.flat(self.regressions, parts)}
 
-    @override
     def pymc(self, statistics: GroupedMoments, suffix: str) -> None:
         """Add θ, σ² and β as `page` does; they observe counts, and the moments of numbers and their parents.
 
@@ -325,7 +319,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         on, given = [names[j] for j in own.on], [names[j] for j in own.given]
         return prior[0], *pymc_models.regression(names[own.of], on, prior, given, own.class_free)
 
-    @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add θ, σ² and β; they observe codes, and numbers given these and each other."""
         from bayesclf import pymc_models
@@ -349,7 +342,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 name, (values[0], values[1]), X[:, own.of], row, centered, given, own.class_free
             )
 
-    @override
     def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return θ of each category, and β, from the means of what it is on, and σ² of each number."""
         out = [] if self.of_categories is None else self.of_categories.page_variables(suffix)
@@ -372,7 +364,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
             out.append(PageVariable(f"sigma2_{name}", axes, given, sigma2))
         return out
 
-    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ, β and σ²."""
         theta = {} if self.of_categories is None else self.of_categories.from_pymc(draws, suffix)
@@ -484,7 +475,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 out[rows] += others
         return out
 
-    @override
     def log_evidence(self, statistics: GroupedMoments) -> Array:
         """Return that of the tables, and the gains of the regressions; those of all classes count once; (1)."""
         require_conjugate(self.not_conjugate(statistics))
@@ -492,7 +482,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         gains = (regressions.once(own, part.gain(Sums.of(own, statistics))).sum() for own, part in self.parts())
         return np.array([sum(gains) + (0.0 if of_tables is None else of_tables.sum())])
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """A Dirichlet for each simplex, a normal-inverse-gamma for each regression, those of all classes once."""
         own = regressions.log_prior(tuple(self.parts()), len(self.axes.labels), parameters)

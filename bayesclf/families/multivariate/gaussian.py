@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 from weakref import finalize
 
 import numpy as np
@@ -173,7 +173,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
             return np.ones(len(statistics.axes.features), dtype=bool)
         return ~statistics.cells().constant()
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the normal priors of μ given Σ, and those of Σ, of ν too where it is learned."""
         m, kappa, nu, psi = self._hyperparameters()
@@ -190,7 +189,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
             matrices.append((f"InvWishart(nu, (nu - {{least}}) diag({diagonal})){more}", {**of_scale, **least}))
         return [*lines, *by_outcome("Sigma", "", self.axes.labels, matrices)]
 
-    @override
     def remarks(self, statistics: GroupedMoments) -> list[str]:
         """Return between which numbers ν lies."""
         if not self.learned:
@@ -243,7 +241,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
         columns = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
-    @override
     def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedScatters:
         """Return that between completed scatters, and μ and Σ; raises `Refused` for fractions of rows."""
         require_whole(statistics.n[~statistics.seen.all(axis=1)])
@@ -277,7 +274,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
             raise DoesNotExist("the posterior mean of a covariance is infinite (ν ≤ d + 1); give a larger nu")
         return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
 
-    @override
     def pymc(self, statistics: GroupedMoments, suffix: str) -> None:
         """Add the variables of `page`, means in units of their prior, and the density of means and scatters given Σ.
 
@@ -315,7 +311,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
         constant = held("constant", constant + 2 * np.log(self._unit).sum())
         pm.Potential(f"x{suffix}", 0.5 * (constant + log_precision - of_scatters - (of_rows + of_prior).sum()))
 
-    @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add μ and Σ, observing x ~ Normal(μ_y, Σ_y)."""
         import pymc as pm
@@ -341,7 +336,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
         c = pm.LogNormal(f"c{suffix}", np.log(d), SPREAD, dims=of_class)
         return c, pm.Deterministic(f"nu{suffix}", c + d + 1, dims=of_class)
 
-    @override
     def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return c = ν − d − 1 where it is learned, and the parts of Bartlett's factor."""
         of_class, d = () if self._shared else ("outcome",), len(self.axes.features)
@@ -367,7 +361,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
             PageVariable(f"above{suffix}", (*of_class, axis), coords, above),
         ]
 
-    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return μ, Σ, and ν where it is learned; from its factor where Σ itself is not there."""
         d, z = len(self.axes.features), draws.get(f"mu_z{suffix}")
@@ -486,7 +479,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
         weight = np.linalg.solve(parameters["Sigma"], distance.transpose(0, 2, 1)).transpose(0, 2, 1)
         return LinearTerms(weight, -0.5 * distance * weight)
 
-    @override
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the first column with each other one: all depend on each other."""
         return joined(self.axes.features)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import Self, override
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,25 +125,21 @@ class GroupedMoments(Statistics):
         moments = merge(which, len(merged), n, mean, None if scatter is None else scatter[some])
         return cls(axes, merged, *moments)
 
-    @override
     def __add__(self, other: Self) -> Self:
         groups, n = np.concatenate([self.groups, other.groups]), np.concatenate([self.n, other.n])
         moments = (np.concatenate(pair) for pair in ((self.mean, other.mean), (self.scatter, other.scatter)))
         return self._merged(self.axes, groups, n, *moments)
 
-    @override
     def pooled(self) -> Self:
         """Return the moments with all labels as one."""
         groups = self.groups.copy()
         groups[:, 0] = 0
         return self._merged(self.axes.pooled(), groups, self.n, self.mean, self.scatter)
 
-    @override
     def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each category."""
         return level_counts(self.axes, self.groups[:, 1:], self.n)
 
-    @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the moments of some of the features; groups that become equal are merged."""
         own = features[~are_categories(self.axes)]
@@ -151,7 +147,6 @@ class GroupedMoments(Statistics):
         axes = self.axes.select(features)
         return self._merged(axes, groups, self.n, self.mean[:, own], self.scatter[:, own][:, :, own])
 
-    @override
     def reindex(self, axes: Axes) -> Self:
         """Return the moments on axes with additional labels or levels, codes by the new ones."""
         groups = self.groups.copy()
@@ -171,12 +166,10 @@ class GroupedMoments(Statistics):
         parts = self.groups[there], self.n[there], self.mean[there], self.scatter[there]
         return type(self)(self.axes, *parts).select(np.isin(np.arange(len(self.axes.features)), (i, j)))
 
-    @override
     def centre(self) -> Array:
         """Return the pooled means of the numbers; 0 of levels where all columns are categories."""
         return super().centre() if are_categories(self.axes).all() else self.cells().centre()
 
-    @override
     def arrays(self) -> dict[str, Array]:
         """Return the arrays as numbers, without rows that are kept apart: which are so depends on the edges alone."""
         number = ~are_categories(self.axes)

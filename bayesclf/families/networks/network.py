@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         require_positive(alpha=self.alpha)
         require_choice("basis", self.basis, BASES)
 
-    @override
     def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
         """Return the counts of the different rows."""
         return super().statistics(np.where(X < 0, np.nan, X), y, axes, sample_weight)
@@ -141,7 +140,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
                 return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
         return ""
 
-    @override
     def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedTables:
         """Return that between missing cells and θ; raises `Refused` for fractions of rows or too many completions."""
         require_whole(statistics.n[~statistics.seen.all(axis=1)])
@@ -156,16 +154,13 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         counts, _ = split(layout, statistics)
         return replace(self, alpha=np.asarray(self.alpha) + layout.pooled(counts))
 
-    @override
     def sizes(self, axes: Axes) -> tuple[int, ...]:
         """Return the length of each conditional distribution."""
         return self.layout(axes).simplexes
 
-    @override
     def _simplex_names(self) -> list[str]:
         return self.layout(self.axes).simplex_names()
 
-    @override
     def pymc(self, statistics: GroupedMoments, suffix: str) -> None:
         """Add θ as `page` does; it observes counts."""
         import pymc as pm
@@ -187,12 +182,10 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
             parts.append(pt.repeat(flat, labels, axis=0) if table.of_all else flat)
         return pt.concatenate(parts, axis=1)[:, np.argsort(np.concatenate([table.cells for table in tables]))]
 
-    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ, the tables of all classes in each."""
         return {"theta": self.layout(self.axes).tied(super().from_pymc(draws, suffix)["theta"])}
 
-    @override
     def _page_tables(self, suffix: str) -> list[PageTable]:
         """Return a table for each column; none for a table of all combinations, whose θ is the page's own."""
         layout, axes = self.layout(self.axes), self.axes
@@ -220,7 +213,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         pm.modelcontext(None).add_coord(f"cell{suffix}", self.layout(self.axes).names())
         return pm.Dirichlet(f"theta{suffix}", alpha, dims=("outcome", f"cell{suffix}"))
 
-    @override
     def page(self, X: Integers, row: Any, suffix: str) -> None:
         """Add θ, observing the level codes of rows."""
         self.page_columns(X, row, self.page_theta(self.simplexes()[0], suffix), suffix)
@@ -270,7 +262,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
             out = np.where(others, out + change[:, None], out)
         return out
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw θ ~ Dirichlet(α), each simplex by itself, those of all classes once."""
         return {"theta": self.layout(self.axes).tied(super().draw(rng, draws)["theta"])}
@@ -284,7 +275,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         of_simplexes[1:, self.layout(self.axes).class_free_simplexes] = 0.0  # those of all classes count once
         return of_simplexes.sum(axis=1, keepdims=True)
 
-    @override
     def log_prior(self, parameters: Parameters) -> Density:
         """A Dirichlet for each simplex, those of all classes for the first one only."""
         layout = self.layout(self.axes)
@@ -307,7 +297,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
             X[:, factor.of] = np.column_stack(np.unravel_index(drawn, sizes))
         return X
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ."""
         return {"theta": ("outcome", "cell")}
@@ -374,7 +363,6 @@ class JointTable(ConditionalTables):
     name: ClassVar[str] = "joint"
     likelihood: ClassVar[str] = "Categorical(theta) over all combinations of values"
 
-    @override
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the first column with each other one: all depend on each other."""
         return joined(self.axes.features)
@@ -383,7 +371,6 @@ class JointTable(ConditionalTables):
         """Return one table of all features."""
         return Layout(axes, (Factor(tuple(range(len(axes.features)))),))
 
-    @override
     def _what(self, layout: Layout) -> str:
         return f"the joint table of {layout.features} columns"
 
@@ -441,7 +428,6 @@ class BayesianNetwork(ConditionalTables):
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "class_free", class_free)
 
-    @override
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the edges, which `resolve_prior` has learned where they were not given."""
         return () if isinstance(self.edges, str) else self.edges
@@ -471,7 +457,6 @@ class BayesianNetwork(ConditionalTables):
         )
         return Layout(axes, tuple(factors))
 
-    @override
     def _what(self, layout: Layout) -> str:
         largest = max(layout.factors, key=lambda factor: layout.count(factor.scope))
         name = layout.axes.features[largest.of[0]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -309,7 +309,6 @@ class EveryTree(Family[PairCounts]):
         if not np.size(self.equivalent_rows):
             raise InputError("equivalent_rows must be a number or several of them, not an empty list")
 
-    @override
     def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> PairCounts:
         """Return the counts of pairs of values in complete rows; rows and columns without any cell are left out.
 
@@ -432,7 +431,6 @@ class EveryTree(Family[PairCounts]):
         """log Σ_N' P(N') Σ_T P(T) P(rows | T, N'), of the whole block: (1, 1)."""
         return np.array([[logsumexp(self._log_evidence) - np.log(len(self._log_evidence))]])
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return the prior of trees or forests, and of θ given one."""
         trees, numbers = "Uniform(trees)", dict[str, Hyperparameter]()
@@ -442,7 +440,6 @@ class EveryTree(Family[PairCounts]):
         cells = f"Dirichlet(worth {rows} in rows in all, the same in each cell of a pair of columns)"
         return [PriorLine("tree", "", "", trees, numbers), PriorLine("theta", "", "", cells, worth)]
 
-    @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw N', then a tree given N', then θ given the tree."""
         chosen = rng.choice(len(self._nodes), size=draws, p=self.node_probabilities)
@@ -535,7 +532,6 @@ class EveryTree(Family[PairCounts]):
         out[seen] = logsumexp(parts + log_weights[..., None], axis=0)
         return out
 
-    @override
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the first column with each other one: all depend on each other."""
         return joined(self.axes.features)
@@ -549,7 +545,6 @@ class EveryTree(Family[PairCounts]):
             X[rows] = self._tables.sample(parent, order, theta, rng, len(rows))
         return X
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of the tree and of θ."""
         return {"tree": ("edge",), "theta": ("outcome", "cell")}

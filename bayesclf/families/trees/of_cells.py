@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,22 +52,18 @@ class MixedRows(Statistics):
         require_bytes(COPIES * 8.0 * self.X.size, what, "take fewer rows, or structure='tan', which needs sums only")
         return self
 
-    @override
     def __add__(self, other: Self) -> Self:
         y, n, X = (np.concatenate([getattr(own, of) for own in (self, other)]) for of in ("y", "n", "X"))
         return type(self)(self.axes, y, n, X).in_memory()
 
-    @override
     def mapped(self, axes: Axes, function: Any) -> Self:
         """Return the rows on axes with other names of the classes, or, of fewer classes, with one label."""
         return replace(self, axes=axes, y=self.y if len(axes.labels) > 1 else np.zeros_like(self.y))
 
-    @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the rows with some of the features."""
         return replace(self, axes=self.axes.select(features), X=self.X[:, features])
 
-    @override
     def reindex(self, axes: Axes) -> Self:
         """Return the rows on axes with additional labels or levels, codes by the new ones."""
         X = self.X.copy()
@@ -77,13 +73,11 @@ class MixedRows(Statistics):
                 own[own >= 0] = codes[own[own >= 0].astype(np.intp)]
         return replace(self, axes=axes, y=np.array(self.axes.labels_in(axes), dtype=np.intp)[self.y], X=X)
 
-    @override
     def level_counts(self) -> list[tuple[str, tuple[Any, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each category."""
         codes = np.where(are_seen(self.X, self.axes) & are_categories(self.axes), self.X, MISSING).astype(np.intp)
         return level_counts(self.axes, codes, self.n)
 
-    @override
     def arrays(self) -> dict[str, Array]:
         """Return the different rows in order, and the weight of each."""
         seen = are_seen(self.X, self.axes)
@@ -149,7 +143,6 @@ class EveryTreeOfCells(Family[MixedRows]):
         """Yield the place of each number, and its cells."""
         return zip(np.flatnonzero(~are_categories(self.axes)).tolist(), self.layout, strict=True)
 
-    @override
     def unobserved(self) -> Array:
         """Return cells (feature) that are summed out: ∞ for a number of which a missing cell says something."""
         out = np.full(len(self.axes.features), np.nan)
@@ -185,12 +178,10 @@ class EveryTreeOfCells(Family[MixedRows]):
         varies = X.max(axis=0, where=seen, initial=-np.inf) > X.min(axis=0, where=seen, initial=np.inf)
         return np.where(are_categories(statistics.axes), seen.any(axis=0), varies)
 
-    @override
     def priors(self) -> list[PriorLine]:
         """Return those of trees and of the probabilities of cells given one."""
         return self.trees.priors()
 
-    @override
     def remarks(self, statistics: MixedRows) -> list[str]:
         """Name the cuts, and the numbers without any."""
         cuts = [
@@ -223,7 +214,6 @@ class EveryTreeOfCells(Family[MixedRows]):
         """Return that of `EveryTree`."""
         return self.trees.mean()
 
-    @override
     def log_evidence(self, statistics: MixedRows) -> Array:
         """Return that of the cells under `EveryTree`, and the log density of the numbers within them, (1)."""
         inside = float(statistics.n @ self._coded(statistics.X)[1])
@@ -239,13 +229,11 @@ class EveryTreeOfCells(Family[MixedRows]):
         codes, inside = self._coded(X)
         return self.trees.log_predictive(codes) + inside[:, None]
 
-    @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Return the same of rows that are left out; the cuts are those of all rows."""
         codes, inside = self._coded(X)
         return self.trees.log_predictive_without(codes, y) + inside[:, None]
 
-    @override
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the first column with each other one: all depend on each other."""
         return self.trees.pairs()
@@ -262,12 +250,10 @@ class EveryTreeOfCells(Family[MixedRows]):
             X[:, j] = np.where(codes[:, j] > bins[-1], np.nan, cells.sample(code, rng))
         return X
 
-    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return those of `EveryTree`."""
         return self.trees.dims()
 
-    @override
     def coords(self) -> dict[str, Any]:
         """Return those of `EveryTree`."""
         return self.trees.coords()

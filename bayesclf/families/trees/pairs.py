@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self, override
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,13 +75,11 @@ class PairCounts(Statistics):
                 of_label += (weighted.T @ present)[:-1, :-1]
         return cls(axes, counts)
 
-    @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the counts of pairs of levels of some of the features."""
         kept = np.repeat(features, self.axes.sizes)
         return type(self)(self.axes.select(features), self.counts[:, kept][:, :, kept])
 
-    @override
     def reindex(self, axes: Axes) -> Self:
         """Return the counts on axes with additional labels, features or levels, which have none."""
         to, n_levels = self.axes.levels_in(axes), sum(axes.sizes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 import pandas as pd
@@ -741,29 +741,24 @@ class StreamedModel(LogisticModel):
         return replace(self, theta=self._mode, log_scale=log_scale, logit=of_rho)
 
     @property
-    @override
     def label_counts(self) -> Array:
         """Weight of the training rows of each label (outcome)."""
         return self.label_weights
 
     @property
-    @override
     def column_totals(self) -> Array:
         """Weighted sum of each column over the training rows (column)."""
         return self.label_weights.sum() * self.mean
 
     @cached_property
-    @override
     def moments(self) -> Moments:
         """Means and covariance of the columns over the rows."""
         return Moments(self.mean, self.root.T @ self.root)
 
-    @override
     def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
         """Return the model with the same columns and prior, of rows that it holds."""
         return LogisticModel(self.labels, self.design, X, y, sample_weight, self.prior)
 
-    @override
     def require_rows(self) -> NoReturn:
         """Raise `Refused`, as the rows are elsewhere."""
         raise Refused(IN_MEMORY.format(what="this"))
@@ -775,39 +770,32 @@ class StreamedModel(LogisticModel):
         return all(np.allclose(one, other, 0, SAME) for one, other in pairs)
 
     @cached_property
-    @override
     def _likelihood(self) -> Any:
         raise Refused(IN_MEMORY.format(what="this"))
 
-    @override
     def improper(self) -> str:
         """Return that a flat prior is refused, as the posterior may have no maximum then."""
         flat = self.weight_prior.flat
         return "over batches a flat prior is not allowed; take a finite intercept_scale" if flat else ""
 
-    @override
     def mle(self) -> NoReturn:
         """Raise, as whether there is a maximum would need all rows."""
         raise DoesNotExist(IN_MEMORY.format(what="maximum likelihood"))
 
-    @override
     def _variances(self, sums: Array) -> Array:
         """Return the variances over the rows of weighted sums (column, sum) of the columns."""
         return np.asarray(np.sum((self.root @ sums) ** 2, axis=0))
 
     @property
-    @override
     def best(self) -> tuple[float, float]:
         """The mode of (log s, logit ρ) given D."""
         return (self.log_scale, self.logit) if self.theta.size else super().best
 
     @cached_property
-    @override
     def _mode(self) -> Array:
         """The mode of θ, given that of (log s, logit ρ) where learned."""
         return self.theta if self.theta.size else super()._mode
 
-    @override
     def _maximized(self, objective: Objective, start: Array) -> Array:
         """Return the mode, or raise `Refused` where Newton's method does not find it: others take too many passes."""
         optima = newton(objective, start[None])
@@ -816,7 +804,6 @@ class StreamedModel(LogisticModel):
         return np.asarray(optima.theta[0])
 
     @cached_property
-    @override
     def _searched(self) -> MappedLikelihood:
         """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of."""
         prior = self.weight_prior
