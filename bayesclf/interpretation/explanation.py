@@ -533,8 +533,8 @@ def _compared_values(column: pd.Series) -> list[Any]:
     """Return the quartiles of a number, or the levels of a category: the most frequent one, then ranges in order."""
     if kind_of(column) == "number":
         return [float(value) for value in np.unique(np.nanquantile(column.astype(float), QUARTILES))]
-    most_frequent, *others = column.value_counts().index.tolist() or [None]
-    return [most_frequent, *sorted(others, key=leading_number)]
+    levels = column.value_counts().index.tolist()
+    return levels[:1] + sorted(levels[1:], key=leading_number)
 
 
 def _mean_proba(hypotheses: HypothesisSet, rows: Rows) -> Array:

@@ -408,7 +408,9 @@ def _separator(lines: Sequence[str], default: str) -> str:
         # of "0,5;1,2" each cell has a comma too, which is then that of a number; tabs are in few cells of words
         for sign in others:
             pieces = [cell.strip() for row in _cells(lines, sign)[1:] for cell in row if default in cell]
-            if sign == "\t" or (pieces and all(COMMA_NUMBER.fullmatch(piece) for piece in pieces)):
+            if (sign == "\t" and widths[sign] >= widths[default]) or (
+                pieces and all(COMMA_NUMBER.fullmatch(piece) for piece in pieces)
+            ):
                 return sign
         return default
     if others:
@@ -662,7 +664,8 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
             head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES
     for first, what in NO_TEXT.items():
-        if head.lstrip()[: len(first)].lower() == first.lower():
+        of_text = first[:1] in b"<%"  # others have bytes 0, unlike a column called PAR1
+        if head.lstrip()[: len(first)].lower() == first.lower() and (of_text or b"\0" in head):
             raise InputError(f"{path} is {what}")
     encoding = wish.encoding or encoding_of(head, whole, path)
     text = decoded(head, encoding, path, whole)

@@ -84,16 +84,18 @@ def require_one_way(name: str, levels: Collection[Hashable], others: Collection[
                 )
 
 
-def leading_number(level: object) -> float:
-    """Return the number that a level begins with, by which ranges such as 5-9 and 10-14 are shown; ∞ without one.
+def leading_number(level: object) -> tuple[float, bool]:
+    """Return the number that a level begins with, ∞ without one, and whether the level is not below it.
+
+    By these, ranges such as <5, 5-9 and 10-14 are shown in their order.
 
     Examples
     --------
     >>> sorted(["10-14", "5-9", "<5"], key=leading_number)
     ['<5', '5-9', '10-14']
     """
-    found = re.match(r"\s*[<>≤≥]?\s*(-?\d+(?:\.\d+)?)", str(level))
-    return float(found[1]) if found else math.inf
+    found = re.match(r"\s*([<>≤≥]?)\s*(-?\d+(?:\.\d+)?)", str(level))
+    return (float(found[2]), found[1] not in ("<", "≤")) if found else (math.inf, True)
 
 
 def has_order(dtype: Any) -> bool:

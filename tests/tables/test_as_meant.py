@@ -35,6 +35,10 @@ CASES = {
     "blank": file(with_code(" "), "column 'fee': blanks (2 cells) taken for missing", "fee: number", gaps=2),
     "na": file(with_code("NA"), "column 'fee': 'NA' (2 cells) taken for missing", "fee: number", gaps=2),
     "tab and ?": file(with_code("\t?"), "'?' (2 cells) taken for missing (dtypes={'fee':", "fee: number", gaps=2),
+    "names like the first bytes of Parquet": file(
+        rows("{j},{k},{y}", "PAR1,PAR2,cls\n"), "", "PAR1: number, PAR2: number"
+    ),
+    "tabs within cells": file(rows("{y}\tx,{j},{y}", "na\tme,a,cls\n"), "", "na\tme: category, a: number"),
     "percent": file(rows("{j}.5%,{y}", "a,cls\n"), "column 'a' is read as numbers, without '%'"),
     "unit": file(rows("5{j} kg,{y}", "a,cls\n"), "without 'kg' (dtypes={'a': 'category'}"),
     "currency": file(rows('"$1,{j}37.00",{y}', "a,cls\n"), "without '$' and without the marks"),
@@ -463,7 +467,7 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
         (rows("{j};{k};{y}", "a;b;cls\n") + "\nBy us\n2020\n", {}, "or leave lines 43, 44 out with skip_rows=[43, 44]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
         ("\n<!DOCTYPE html>\n", {}, "t.csv is a web page; download the file itself"),
-        ("PK\x03\x04", {}, "t.csv is an Excel file or an archive; end its name in .xlsx or .zip"),
+        ("PK\x03\x04\x14\x00", {}, "t.csv is an Excel file or an archive; end its name in .xlsx or .zip"),
         (rows("{j},{i}.5", "a,cls\n"), {"classes": [30, 10]}, "must rise"),
         (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; keep=['id']"),
         (rows("{j},{y}", "a,cls\n"), {"encoding": "utf-17"}, "the encoding 'utf-17' is not known"),

@@ -269,6 +269,8 @@ NOISE, DRAWS_OF_ROWS = 0.04, 32
 of averages over draws grows by a share of at most 32 · 0.04², 5 %."""
 FEWEST_ROWS = 25
 """The root mean square of what a drawn row adds is at most one part in so many of `NOISE`."""
+MOST_SPREAD = 1.5
+"""Of draws around another center, or wider ones, by their median squared distance in coordinates, all take all rows."""
 MOST_COORDINATES = 500
 """Of more coordinates, the variances of each row's log-odds take about as long as the likelihoods of all draws."""
 
@@ -319,7 +321,8 @@ class NearLikelihood:
     def values(self, gamma: Array, rng: np.random.Generator) -> Array:
         """Return the estimated log likelihood of each γ (draw, contrast, coordinate), shape (draw)."""
         step = (gamma - self.at).reshape(len(gamma), -1)
-        far = np.vecdot(step @ self.precision, step) > 2 * step.shape[1] + 20
+        distance = np.vecdot(step @ self.precision, step)
+        far = (distance > 2 * step.shape[1] + 20) | (np.median(distance) > MOST_SPREAD * step.shape[1])
         out = self._expansion(self.likelihood, gamma)
         out[far] = self.likelihood.values(gamma[far])
         near = np.flatnonzero(~far)

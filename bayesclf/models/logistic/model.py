@@ -37,7 +37,7 @@ from bayesclf.models.logistic.likelihood import (
     StreamedLikelihood,
     with_ones,
 )
-from bayesclf.models.logistic.newton import CHEAP_HESSIAN, DENSE_PARAMETERS, Modes, maximize, newton
+from bayesclf.models.logistic.newton import CHEAP_HESSIAN, DENSE_PARAMETERS, KEPT_HESSIAN, Modes, maximize, newton
 from bayesclf.models.logistic.nodes import Lattice
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
 from bayesclf.tables.columns import Rows
@@ -113,6 +113,7 @@ class LogisticModel:
     sample_weight: Array
     prior: LogisticPrior
     generative: ClassVar[bool] = False
+    kept_below: ClassVar[float] = KEPT_HESSIAN
     blocks: ClassVar[tuple[Block, ...]] = ()
 
     def __repr__(self) -> str:
@@ -294,16 +295,20 @@ class LogisticModel:
                 f"the Laplace approximation of {self.size} parameters is refused: the limit is {DENSE_PARAMETERS}; "
                 "take inference='map', or fewer columns"
             )
-        modes = Modes(self._searched, self.weight_prior, self._maximized)
+        modes = Modes(self._searched, self.weight_prior, self._maximized, self.kept_below)
         start = self._first if self.learns else self.weight_prior.coordinates(self._mode)
         return Lattice.explored(self.weight_prior, modes, start)
+
+    @property
+    def _start(self) -> Array:
+        """γ of weights 0 and an intercept by the class shares."""
+        prior = self.weight_prior
+        return prior.coordinates(LogisticModel.objective(self, "mle")[1])[:, : 1 + prior.seen]
 
     @cached_property
     def _first(self) -> Array:
         """γ at which the first search begins; some rows of many say where the mode is about."""
-        prior = self.weight_prior
-        start = prior.coordinates(LogisticModel.objective(self, "mle")[1])[:, : 1 + prior.seen]
-        few = self._searched.some(SKIPPED)
+        start, prior, few = self._start, self.weight_prior, self._searched.some(SKIPPED)
         if few is None and start.size <= CHEAP_HESSIAN:
             return start
         return maximize(LogPosterior(few or self._searched, prior.along(*self._median)), start, NEAR)
@@ -718,6 +723,7 @@ class StreamedModel(LogisticModel):
     empty until it is known. `log_scale`, `logit`: The mode of (log s, logit ρ), where it is known.
     """
 
+    kept_below: ClassVar[float] = 0.0  # a gradient takes a pass, as a Hessian does
     label_weights: Array
     mean: Array
     root: Array
@@ -795,6 +801,11 @@ class StreamedModel(LogisticModel):
     def _mode(self) -> Array:
         """The mode of θ, given that of (log s, logit ρ) where learned."""
         return self.theta if self.theta.size else super()._mode
+
+    @property
+    def _first(self) -> Array:
+        """γ at which the first search begins; looking for a better one takes passes."""
+        return self._start
 
     def _maximized(self, objective: Objective, start: Array) -> Array:
         """Return the mode, or raise `Refused` where Newton's method does not find it: others take too many passes."""

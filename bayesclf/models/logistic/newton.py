@@ -177,12 +177,14 @@ def _ahead(
 class Modes:
     """The normals with the modes and the curvatures of a posterior; as `Normals` of a `Lattice`.
 
-    `likelihood`: Of γ. `prior`: Of γ, s and ρ. `otherwise`: Maximizes where Newton's method does not.
+    `likelihood`: Of γ. `prior`: Of γ, s and ρ. `otherwise`: Maximizes where Newton's method does not. `kept_below`: As
+    of `newton`.
     """
 
     likelihood: SumOverRows
     prior: WeightPrior
     otherwise: Callable[[Objective, Array], Array]
+    kept_below: float
 
     def start(self, gamma: Array) -> tuple[Array, ...]:
         """Return γ, and the derivatives of the likelihood there."""
@@ -193,7 +195,7 @@ class Modes:
         gamma, value, slope, curvature = map(np.array, zip(*starts, strict=True))
         objective = LogPosterior(self.likelihood, self.prior.along(*at.T))
         known = objective.of_likelihood(gamma, (value, slope, curvature))
-        optima = newton(objective, gamma, known, kept_below=KEPT_HESSIAN, converged=NODE_CONVERGED)
+        optima = newton(objective, gamma, known, kept_below=self.kept_below, converged=NODE_CONVERGED)
         gamma = optima.theta
         for i in np.flatnonzero(~optima.found):
             gamma[i] = self.otherwise(LogPosterior(self.likelihood, self.prior.along(*at[i])), gamma[i])

@@ -75,12 +75,13 @@ class Lattice:
     """Nodes on a lattice of (log s, logit ρ), those that hold all but a trifle of the posterior.
 
     `prior`: Of s, ρ and the weights. `normals`: Near the posterior, given s and ρ. `nodes`: By place; (0, 0) is log s
-    at its prior median and ρ = ½.
+    at its prior median and ρ = ½. `from_top`: How searches start from the most probable one.
     """
 
     prior: WeightPrior
     normals: Normals
     nodes: Mapping[Place, Node]
+    from_top: Any = None
 
     @classmethod
     def explored(cls, prior: WeightPrior, normals: Normals, start: Array) -> Lattice:
@@ -92,8 +93,11 @@ class Lattice:
         ahead: dict[Place, Any] = {(0, 0): normals.start(start)}
         while ahead:
             made, after = lattice.made(np.array([lattice.position(place) for place in ahead]), list(ahead.values()))
-            lattice = cls(prior, normals, {**lattice.nodes, **dict(zip(ahead, made, strict=True))})
-            top = max(top, *map(lattice.log_density, made))
+            densities = [lattice.log_density(node) for node in made]
+            highest = int(np.argmax(densities))
+            from_top = after[highest] if densities[highest] > top else lattice.from_top
+            lattice = cls(prior, normals, {**lattice.nodes, **dict(zip(ahead, made, strict=True))}, from_top)
+            top = max(top, densities[highest])
             ahead = {
                 neighbor: start_there
                 for place, node, start_there in sorted(zip(ahead, made, after, strict=True), key=itemgetter(0))
@@ -112,7 +116,8 @@ class Lattice:
             upper = np.linalg.cholesky(curvature[:, ::-1, ::-1])[:, ::-1, ::-1]  # H = U Uᵀ
             scales = np.tile(self.prior.scales(*at[some].T)[:, : 1 + self.prior.seen], len(self.prior.mean))
             roots = np.linalg.inv(upper).swapaxes(1, 2) / scales[:, :, None]
-            evidence = values + 0.5 * size * LOG_2_PI - np.log(np.diagonal(upper, axis1=1, axis2=2)).sum(axis=1)
+            values = values + 0.5 * size * LOG_2_PI + self.prior.log_volume
+            evidence = values - np.log(np.diagonal(upper, axis1=1, axis2=2)).sum(axis=1)
             made += [Node(*each) for each in zip(at[some], gamma, roots, evidence.tolist(), strict=True)]
             after += starts_there
         return made, after
@@ -157,7 +162,7 @@ class Lattice:
         top = max(self.nodes.values(), key=self.log_density)
         if len(self.nodes) == 1:
             return top
-        axes, start = [0] if self.prior.correlation is not None else [0, 1], self.normals.start(top.gamma)
+        axes, start = [0] if self.prior.correlation is not None else [0, 1], self.from_top
         for distance in (1.0, *MODE_STEPS):
             shifts = [np.zeros(2)]
             for axis in axes:

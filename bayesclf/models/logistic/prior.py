@@ -412,6 +412,11 @@ class WeightPrior:
         return np.linalg.inv(self.contrast)
 
     @cached_property
+    def log_volume(self) -> float:
+        """log |det M| for each column with a flat prior, whose density 1 is that of θ and not of γ."""
+        return self.flat * float(np.linalg.slogdet(self.contrast)[1])
+
+    @cached_property
     def _constant(self) -> float:
         """What the log densities of θ and of γ/sd differ by: normalizers, and the volume of M⁻¹ for each column."""
         columns = int(self.sd.shape[-1]) - self.flat

@@ -107,6 +107,19 @@ def test_a_prior_whose_variance_no_number_can_hold_is_flat():
     np.testing.assert_allclose(wide.predict_proba(X, rule="map"), flat.predict_proba(X, rule="map"), rtol=1e-6)
 
 
+@pytest.mark.parametrize("form", ["symmetric", "reference"])
+def test_the_evidence_under_a_flat_intercept_is_that_of_wide_ones_less_their_densities(form, rng):
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 3
+    fits = [
+        bc.LogisticRegression(prior_scale=2.5, prior_form=form, intercept_scale=scale, inference="laplace").fit(X, y)
+        for scale in (1e4, np.inf)
+    ]
+    wide, flat = (fit.model_ for fit in fits)
+    at = np.zeros((1, 2, 3))
+    density = (wide.weight_prior.log_density(at) - flat.weight_prior.log_density(at))[0]
+    assert flat.log_evidence() == pytest.approx(wide.log_evidence() - density, abs=1e-5)
+
+
 def test_odds_that_no_number_can_hold_are_certain():
     clf = bc.LogisticRegression(prior_scale=2.5, prior_mean=1e12, random_state=1).fit(
         [[1.0], [2.0], [3.0], [5.0]], [0, 1, 0, 1]
