@@ -181,7 +181,8 @@ GRADES = {
 """How answers compare with the class shares, by where these stand behind them."""
 
 BOOSTING_HELPS = (
-    "these columns tell more than the models use, as gradient boosting shows; join columns by bc.BayesNetClassifier()"
+    "these columns tell more than the models use, as gradient boosting shows; join columns by "
+    "bc.BayesNetClassifier() (--models tan)"
 )
 """What to do where no model but boosting is clearly better than the class shares."""
 
