@@ -110,8 +110,8 @@ class Estimate:
 
 
 MAY_HELP = (
-    "gather rows, or columns that differ between the classes, or join columns by bc.BayesNetClassifier() (--models tan); "
-    "bc.learning_curve shows whether more rows help"
+    "gather rows, or columns that differ between the classes, or join columns by bc.BayesNetClassifier() "
+    "(--models tan); bc.learning_curve shows whether more rows help"
 )
 """What to do where a model is not clearly better than the class shares."""
 
