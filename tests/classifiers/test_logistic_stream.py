@@ -103,6 +103,17 @@ def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypat
     np.testing.assert_allclose(function.predict_proba(table[FEATURES]), kept.predict_proba(table[FEATURES]), atol=1e-9)
 
 
+def test_many_columns_take_few_passes(rng, monkeypatch):
+    alike = rng.normal(size=(300, 1)) + 0.3 * rng.normal(size=(300, 210))
+    frame = pd.DataFrame(alike, columns=[f"x{i}" for i in range(210)])
+    frame["y"] = np.where(frame["x0"] + rng.logistic(size=300) > 0, "yes", "no")
+    monkeypatch.setattr(logistic, "KEPT_CELLS", 100)
+    told = []
+    clf = bc.LogisticRegression(prior_scale=2.5, inference="map", random_state=1)
+    clf.fit_stream(lambda: iter([frame]), "y", progress=lambda *news: told.append(news))
+    assert 2 < len({what.split(",")[1] for what, _, _ in told}) < 15
+
+
 @pytest.mark.slow
 def test_parts_on_dask_are_the_whole(table, tmp_path):
     pytest.importorskip("dask", reason="Dask, the extra 'dask', is not installed")
