@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Protocol
@@ -417,11 +417,16 @@ def derivatives_of(theta: Array, part: Likelihood) -> Sums:
     return Sums(part.derivatives(theta))
 
 
+KEPT_LOOKS = 16
+"""Most θ whose derivatives over a stream are kept, as a search often begins where another one ended."""
+
+
 @dataclass(frozen=True, eq=False)
 class StreamedLikelihood:
     """The conditional likelihood of rows that are elsewhere; as `Likelihood`, each look at it a pass over the rows."""
 
     parts: Parts
+    _kept: dict[bytes, tuple[Array, ...]] = field(default_factory=dict)
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
@@ -433,6 +438,13 @@ class StreamedLikelihood:
         return self.derivatives(theta)[:2]
 
     def derivatives(self, theta: Array) -> Derivatives:
-        """Return log likelihood, gradient and minus the Hessian of θ raveled."""
-        value, slope, curvature = self.parts.summed(partial(derivatives_of, theta)).arrays
-        return value, slope, curvature
+        """Return log likelihood, gradient and minus the Hessian of θ raveled; those of the last few θ are kept."""
+        shape, each = theta.shape[:-2], theta.reshape(-1, *theta.shape[-2:])
+        keys = [one.tobytes() for one in each]
+        if new := [place for place, key in enumerate(keys) if key not in self._kept]:
+            found = self.parts.summed(partial(derivatives_of, each[new])).arrays
+            self._kept.update(zip([keys[place] for place in new], zip(*found, strict=True), strict=True))
+        value, slope, curvature = (np.array(part) for part in zip(*(self._kept[key] for key in keys), strict=True))
+        while len(self._kept) > KEPT_LOOKS:
+            self._kept.pop(next(iter(self._kept)))
+        return value.reshape(shape), slope.reshape(theta.shape), curvature.reshape(*shape, *curvature.shape[1:])
