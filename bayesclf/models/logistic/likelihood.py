@@ -417,8 +417,8 @@ def derivatives_of(theta: Array, part: Likelihood) -> Sums:
     return Sums(part.derivatives(theta))
 
 
-KEPT_LOOKS = 16
-"""Most θ whose derivatives over a stream are kept, as a search often begins where another one ended."""
+KEPT_BYTES = 2**28
+"""Size of the derivatives over a stream that are kept, as a search often begins where another one ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,6 +445,6 @@ class StreamedLikelihood:
             found = self.parts.summed(partial(derivatives_of, each[new])).arrays
             self._kept.update(zip([keys[place] for place in new], zip(*found, strict=True), strict=True))
         value, slope, curvature = (np.array(part) for part in zip(*(self._kept[key] for key in keys), strict=True))
-        while len(self._kept) > KEPT_LOOKS:
+        while len(self._kept) > KEPT_BYTES // (8 * curvature[0].size):
             self._kept.pop(next(iter(self._kept)))
         return value.reshape(shape), slope.reshape(theta.shape), curvature.reshape(*shape, *curvature.shape[1:])
