@@ -205,6 +205,7 @@ def test_missing_cells_that_are_in_the_model_are_not_checked():
     X["rain"] = X["rain"].mask((y == "yes") & (np.arange(len(y)) % 2 == 0))
     numbers = X[["rain"]]
     assert found(naive(numbers, y), "Y04").section == "issue"
+    assert found(logistic(numbers.fillna(0.0), y), "Y04").reason == "no cell is missing"
     finding = found(logistic(numbers, y), "Y04")
     assert (finding.section, "indicators" in finding.reason) == ("not applicable", True)
     assert found(logistic(X, y), "Y04").section == "issue"

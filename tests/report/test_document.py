@@ -325,7 +325,11 @@ def test_where_boosting_alone_learns_the_page_says_so(rng):
     x = rng.integers(0, 2, size=(400, 2)).astype(str)
     y = np.where(rng.random(400) < 0.1, "odd", np.where(x[:, 0] == x[:, 1], "same", "odd"))
     found = bc.compare({"nb": bc.NaiveBayes()}, pd.DataFrame(x), y, repeats=1, rules=["map"], boosting=True)
-    assert verdict(found).next_step.startswith("these columns tell more than the models use")
+    judged = verdict(found)
+    assert judged.next_step.startswith("these columns tell more than the models use")
+    assert judged.models[0].model == "boosting"
+    assert any(said.startswith("The labels are") for said in judged.cautions)
+    assert "predict with cost" not in " ".join(judged.cautions)
 
 
 def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):

@@ -117,3 +117,8 @@ def test_log_likelihoods_by_some_rows_are_off_by_no_more_than_the_noise_that_is_
     assert abs(error.mean()) < 4 * of_blocks.std(ddof=1) / np.sqrt(len(of_blocks))
     assert 0 < error.std() < likelihood.NOISE
     assert np.abs(error).max() < 10 * likelihood.NOISE
+    elsewhere = laplace.Proposal(30.0, center=1.5).draw  # whose expansion at the mode is not so good
+    _, exact, _ = model.propose(200, elsewhere, np.random.default_rng(0))
+    vars(model)["_near"] = near
+    _, found, _ = model.propose(200, elsewhere, np.random.default_rng(0))
+    np.testing.assert_allclose(found, exact, rtol=1e-9)
