@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.arrays import Array, Integers, Parameters, require_bytes
-from bayesclf.constraints import Whole, require
+from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.constraints import Whole, require, require_bytes
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.cells_in_a_row import Cells
