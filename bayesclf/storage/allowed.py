@@ -230,6 +230,7 @@ def _names(block: Block) -> int:
     """Return how many features, levels and cells a block names, without naming any."""
     from bayesclf.families.mixed.network import ConditionalGaussian
     from bayesclf.families.networks.network import ConditionalTables
+    from bayesclf.families.trees.every_tree import EveryTree
 
     axes = block.statistics.axes
     names = max(len(own.features) + sum(own.sizes) for own in (axes, block.family.axes))
@@ -239,8 +240,8 @@ def _names(block: Block) -> int:
         tables = block.family.of_categories
         cells = 0 if tables is None else tables.layout(tables.axes).cells
         return names + cells + sum(own.count * (1 + own.width) for own in block.family.regressions)
-    if hasattr(block.family, "trees"):
-        sizes: tuple[int, ...] = block.family.trees.axes.sizes
+    if isinstance(block.family, EveryTree):
+        sizes = block.family.axes.sizes
         squares = sum(sizes) ** 2 - sum(size**2 for size in sizes) + len(sizes) ** 2
         return names + squares // 2
     return names
