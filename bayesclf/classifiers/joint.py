@@ -24,7 +24,7 @@ from bayesclf.families import (
 from bayesclf.families.base import Statistics
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
-from bayesclf.families.trees.pairs import EQUIVALENT_ROWS, PairCounts
+from bayesclf.families.networks.trees import EQUIVALENT_ROWS, PairCounts
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed

@@ -14,10 +14,10 @@ from bayesclf.families.mixed.network import ConditionalGaussian
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
+from bayesclf.families.networks.every_tree import EveryTree
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.template import CellFamily
-from bayesclf.families.trees.every_tree import EveryTree
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree)
 _NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)

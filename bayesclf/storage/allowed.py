@@ -229,8 +229,8 @@ def _check_sizes(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
 def _names(block: Block) -> int:
     """Return how many features, levels and cells a block names, without naming any."""
     from bayesclf.families.mixed.network import ConditionalGaussian
+    from bayesclf.families.networks.every_tree import EveryTree
     from bayesclf.families.networks.network import ConditionalTables
-    from bayesclf.families.trees.every_tree import EveryTree
 
     axes = block.statistics.axes
     names = max(len(own.features) + sum(own.sizes) for own in (axes, block.family.axes))
