@@ -14,7 +14,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.generating import DocumentLengths
 from bayesclf.classifiers.inputs import Training, joined_labels
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Categorical, EveryTreeOfCells, Ordinal
+from bayesclf.families import Axes, Categorical, Ordinal
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
@@ -281,8 +281,7 @@ class FrozenPrior:
 
 def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
     """Return a block that says which numbers and ordered categories are missing: a Bernoulli for each and class."""
-    own_cells = (block for block in blocks if not isinstance(block.family, EveryTreeOfCells))
-    in_order = (block for block in own_cells if block.family.kind in ("number", "mixed") or block.ordinal)
+    in_order = (block for block in blocks if block.family.kind in ("number", "mixed") or block.ordinal)
     names = tuple(name for block in in_order for name in block.names if name not in block.mixed)
     return (ColumnBlock(Categorical(), names, indicator=True),) if names else ()
 
