@@ -87,10 +87,13 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("bayesclf")
     if name in _MODULES:
-        return import_module(f"{__name__}.{_MODULES[name]}")
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'bayesclf' has no attribute {name!r}")
+        found: Any = import_module(f"{__name__}.{_MODULES[name]}")
+    elif name in _HOME:
+        found = getattr(import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module 'bayesclf' has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -408,7 +408,7 @@ def compare(
         data=data,
         date=day.today().isoformat(),
         order=class_order(y, classes),
-        read=notes_of(X) if is_described(X) else tuple(about_columns(frame)),
+        read=notes_of(X) if is_described(X, frame) else tuple(about_columns(frame)),
     )
 
 

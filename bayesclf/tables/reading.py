@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesclf.arrays import most_bytes, require_bytes
-from bayesclf.constraints import PATH, Instance, OrNone, require
+from bayesclf.constraints import PATH, Instance, OrNone, most_bytes, require, require_bytes
 from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, not_plain, require_column, require_kinds

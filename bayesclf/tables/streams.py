@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesclf.arrays import require_bytes
+from bayesclf.constraints import require_bytes
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.tables.columns import ColumnKind, convert_columns, kinds_of, require_column, require_kinds, to_pandas
 from bayesclf.tables.options import named_for, option
