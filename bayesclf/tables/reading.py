@@ -39,7 +39,7 @@ from bayesclf.tables.streams import (
     stream_of,
     written_out,
 )
-from bayesclf.wording import LISTED_NAMES, counted, listed, one_line, written
+from bayesclf.wording import LISTED_NAMES, counted, did_you_mean, listed, one_line, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -385,7 +385,8 @@ def open_stream(source: Any, wish: Wish | None = None, wanted: Wanted = ALL) -> 
         remedy = "add it, empty where unknown"
         if separator := wish.separator:
             remedy += f", or give another separator than {option('separator', separator)}"
-        raise InputError(f"{found.where} lacks column {some}, which is needed; {remedy}")
+        meant = did_you_mean(lacking[0], found.names)
+        raise InputError(f"{found.where} lacks column {some}{meant}, which is needed; {remedy}")
     target = wish.among(found.names).target
     if wish.classes and target in found.names and found is not source:
         found = changed(found, str(target), lambda y: cut(y, wish.classes))
