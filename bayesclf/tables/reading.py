@@ -222,8 +222,6 @@ def _read_bytes(path: Path) -> bytes:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the path and the disk") from error
     if packed:
         require_bytes(len(data), f"{path}, unpacked,", "give a part of it")
-    if not data:
-        raise InputError(f"{path} is empty; it needs column names and at least one row")
     return data
 
 

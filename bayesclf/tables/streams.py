@@ -19,7 +19,6 @@ from bayesclf.tables.columns import (
     convert_columns,
     kinds_of,
     require_column,
-    require_kinds,
     to_pandas,
 )
 from bayesclf.tables.options import named_for, option
@@ -295,12 +294,11 @@ class Stream:
         integer = pd.api.types.is_integer_dtype
         gaps = [name for name, own in frame.dtypes.items() if integer(own) and not isinstance(own, np.dtype)]
         frame = frame.astype(dict.fromkeys(gaps, object)) if gaps else frame
-        frame = emptied(frame, self.missing, self.where, self.emptied)
+        frame = emptied(frame, self.missing, self.emptied)
         return convert_columns(frame, self.kinds, self.where, self.signs)
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows in their order, at least one at a time."""
-        require_kinds(self.kinds, self.names, self.where)
         kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
         for batch in self._tables():
             unknown = _note_kinds(batch.table, kinds)
@@ -328,7 +326,7 @@ class Stream:
                 require_same(table.columns, self.names, where, self.where)
                 table = table[list(self.names)]
             if self.missing:
-                table = emptied(table, self.missing, where, self.emptied)
+                table = emptied(table, self.missing, self.emptied)
             if self.from_file or self.kinds:
                 table = _converted(table, self.kinds, where, self.from_file, self.signs)
             yield Batch(where, table)
