@@ -25,7 +25,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import decisions, rules
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.given import PRIOR_OF_FIT, is_given, with_posterior
 from bayesclf.classifiers.inputs import (
     UNLABELED,
@@ -58,6 +57,7 @@ from bayesclf.errors import (
     may_be_absent,
     warn,
 )
+from bayesclf.methods import ClassifierMethods, with_methods
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
