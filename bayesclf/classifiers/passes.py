@@ -23,12 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.inputs import UNLABELED_IN_PARTS, Training, checked_labels, possible_labels
-from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, block_cells
+from bayesclf.classifiers.inputs import MOST_ROWS, UNLABELED_IN_PARTS, Training, checked_labels, possible_labels
+from bayesclf.classifiers.training import NO_WORD, Learnt, block_cells
 from bayesclf.constraints import Instance, OrNone, Several, require
 from bayesclf.errors import InputError, Stopped
-from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
-from bayesclf.families.moments import part_of_more
+from bayesclf.families.gaussian import part_of_more
 from bayesclf.progress import Progress, Tell, shown, silent
 from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.levels import whole_labels
@@ -537,11 +536,6 @@ def _lowest(keys: ArrayLike) -> Integers:
     return np.arange(len(keys)) if few else np.sort(np.argpartition(keys, MOST_KEPT - 1)[:MOST_KEPT])
 
 
-def learns_by_leaving_out(block: ColumnBlock) -> bool:
-    """Return whether the α of a block is learned by leaving out rows."""
-    return learned_by(block.family) is not None
-
-
 @dataclass(frozen=True, eq=False)
 class Taught:
     """What a generative classifier learns in a pass: statistics, and the rows that α and T are learned by.
@@ -590,7 +584,7 @@ def taught(self: Any, so_far: Taught | None, rows: Counted) -> Taught:
     with part_of_more(rows.before * rows.frame.shape[1]):
         learnt = self._learn(rows, blocks, every_row=False)
     left_out = before.left_out
-    if self._may_temper or any(map(learns_by_leaving_out, learnt.blocks)):
+    if self._may_temper or any(block.learned_alpha for block in learnt.blocks):
         left_out = left_out.with_rows(rows)
     return Taught(_merged(before.parts, (learnt,)), left_out)
 
@@ -621,9 +615,9 @@ def _with_concentrations(self: Any, learnt: Learnt, rows: Training) -> Learnt:
     if self.prior is not None:
         return learnt
     table = self._table_of(rows.frame, learnt)
-    cells = [block_cells(learnt, table, block) if learns_by_leaving_out(block) else None for block in learnt.blocks]
+    cells = [block_cells(learnt, table, block) if block.learned_alpha else None for block in learnt.blocks]
     class_prior = self._class_prior(learnt.counts).posterior(learnt.counts)
-    return learnt.learned_from_rows(cells, rows.y, rows.weight, class_prior)
+    return learnt.learned_from_rows(cells, rows, class_prior)
 
 
 def partial_fit[C](

@@ -589,26 +589,30 @@ class _Answers:
         self._kept = kept
 
     def __iter__(self) -> Iterator[Columns]:
-        stream, start, before = self._stream, time.perf_counter(), self.rows
+        stream, start, before, seen = self._stream, time.perf_counter(), self.rows, 0
         with shown(f"predicting {stream.where}", stream.rows or 0, self._progress) as tell:
             needed = self._classifier.columns_
-            for batch in stream.batches(before):
-                X = batch.table[[column.name for column in needed]]
+            for batch in stream.batches():
+                seen += len(batch.table)
+                table = batch.table.tail(max(0, seen - self.rows))  # the rows after those that are predicted already
+                if not len(table):
+                    continue
+                X = table[[column.name for column in needed]]
                 X = with_levels(X, needed) if stream.from_file else X
                 try:
                     for sentence in unlike_training(X, needed, self._told, self.rows + len(X)):
                         self._tell_unseen(sentence)
                     found = prediction_columns(self._classifier, X, self._decision_after(self.rows), self._extras)
                 except InputError as reason:
-                    if len(batch.table) == stream.rows:
+                    if len(table) == stream.rows:
                         raise
                     first = f"{batch.where}, counting from row {self.rows + 1:,} of the stream"
                     raise type(reason)(f"{first}: {reason}") from None
-                numbers = np.arange(self.rows + 1, self.rows + len(batch.table) + 1)
+                numbers = np.arange(self.rows + 1, seen + 1)
                 self.rows += len(numbers)
                 if found["predicted"].dtype == object:
                     self.rejected += found["predicted"].tolist().count(None)
-                yield {"row": numbers} | _kept(batch.table[self._kept], found) | found
+                yield {"row": numbers} | _kept(table[self._kept], found) | found
                 speed = (self.rows - before) / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", self.rows, stream.rows or self.rows)
         if not self.rows:

@@ -246,6 +246,10 @@ CASES = {
         "lines that begin with '#' are left out",
         "a: number, b: number",
     ),
+    "a comment's mark in a cell of two lines": file(
+        rows("{j},{y}", "a,cls\n") + '"7\n%",no\n', "'7\\n%'", "a: category"
+    ),
+    "feet and inches": file(rows('"5\'10{k}""",{y}', "a,cls\n"), "", "a: category"),
     "lines in quotes": file(
         rows('"{j},{k},{y}"', '"a,b,cls"\n'), "the quotes around each line are left out", "a: number, b: number"
     ),
@@ -467,6 +471,8 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
         (rows("{j};{k};{y}", "a;b;cls\n") + "\nBy us\n2020\n", {}, "or leave lines 43, 44 out with skip_rows=[43, 44]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
         ("\n<!DOCTYPE html>\n", {}, "t.csv is a web page; download the file itself"),
+        ("+1 qid:2 1:0.5 7:-3\n", {}, "in the format of svmlight; sklearn.datasets.load_svmlight_file reads"),
+        ("+---+---+\n| a | y |\n+---+---+\n", {}, "a table drawn with lines; export it as csv"),
         ("PK\x03\x04\x14\x00", {}, "t.csv is an Excel file or an archive; end its name in .xlsx or .zip"),
         (rows("{j},{i}.5", "a,cls\n"), {"classes": [30, 10]}, "must rise"),
         (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; keep=['id']"),
