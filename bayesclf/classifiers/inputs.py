@@ -193,6 +193,10 @@ def joined_labels(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     return np.union1d(one.astype(kind), other.astype(kind))
 
 
+MOST_ROWS = 5_000
+"""Rows that are left out, one at a time; of more rows, as many at even distances."""
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
     """Rows to learn from: cells (row, feature), label codes, `UNLABELED` where there is none, and weights (row).
@@ -221,6 +225,16 @@ class Training:
     def weights(self) -> Array:
         """How often each row counts, (row)."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    def left_out(self) -> Integers:
+        """Return the numbers of the rows that are left out, one at a time, to see how they are then predicted.
+
+        A row of weight w is w rows, and one of them is left out. All other rows count.
+        """
+        whole = np.arange(len(self.y)) if self.weight is None else np.flatnonzero(self.weight >= 1)
+        if len(whole) <= MOST_ROWS:
+            return whole
+        return whole[np.linspace(0, len(whole) - 1, MOST_ROWS).astype(np.intp)]
 
     def kept(self, rows: NDArray[np.bool_]) -> Self:
         """Return some of the rows, given which (row)."""

@@ -22,7 +22,7 @@ from bayesclf.constraints import Choice, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.families.moments import Moments
+from bayesclf.families.gaussian import Moments
 from bayesclf.models import Model
 from bayesclf.models.logistic.design import (
     LogisticDesign,

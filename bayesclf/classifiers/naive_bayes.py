@@ -20,7 +20,6 @@ from bayesclf.families import (
     FAMILIES,
     Bernoulli,
     Categorical,
-    EveryTreeOfCells,
     Gaussian,
     LearntAlpha,
     Multinomial,
@@ -92,11 +91,7 @@ class GaussianNB(GenerativeClassifier):
     a: float | Array | None = None
     b: float | Array | None = None
     unbiased: bool = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
-        return tags
+    _takes_words = False
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""
@@ -166,11 +161,11 @@ class CountsNB(GenerativeClassifier):
     """
 
     _of_counts = True
+    _takes_words = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.missing != "level"  # a sparse table has no missing cells
-        tags.input_tags.categorical = False
         tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
         return tags
 
@@ -314,7 +309,8 @@ class NaiveBayes(GenerativeClassifier):
         of counts given by name.
     temper : {"all", "column"}
         Of the rule ``"tempered"``: whether the log-likelihood of all columns has one weight T, or each column its own,
-        T_j around T, as in `bayesclf.models.tempered`. The latter suits columns of which some repeat each other.
+        T_j around T, as in `bayesclf.models.generative.LeftOut`. The latter suits columns of which some repeat each
+        other.
 
     Attributes
     ----------
@@ -429,8 +425,6 @@ class NaiveBayes(GenerativeClassifier):
                     raise InputError(f"blocks names column {name!r} twice; a column belongs to one block")
                 taken.add(name)
             own = _family_of(family, self.alpha)
-            if isinstance(own, EveryTreeOfCells):
-                own = replace(own, gaps=own.gaps or self.missing == "level")
             kinds = columns.kinds_of(frame[list(members)]) if own.kind == "mixed" else {}
             given.append(ColumnBlock(own, members, mixed=tuple(n for n in kinds if kinds[n] == "category")))
         rest = [name for name in names if name not in taken]

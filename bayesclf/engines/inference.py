@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.arrays import Array, Parameters, require_number
-from bayesclf.constraints import Instance, OrNone, Whole, require
+from bayesclf.arrays import Array, Parameters
+from bayesclf.constraints import Instance, OrNone, Whole, require, require_number
 from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts, slices
 from bayesclf.engines.augmentation import Augmentation
@@ -25,7 +25,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
+from bayesclf.posterior.hypotheses import SeededDraws, to_dataset
 from bayesclf.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -155,6 +155,15 @@ MOST_CHECKED = 500
 MOST_NUTS_PARAMETERS = 5_000
 """Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
 
+
+POSTERIOR_BYTES = 2**26
+"""Largest size of an exact posterior's draws in memory; a larger posterior is stored as a seed."""
+
+DRAW_BLOCK_BYTES = 2**22
+"""Draws that are made at once, at least one of them. It is part of what a seed means: other sizes, other draws."""
+
+NUMBER = 8
+"""Bytes of a number."""
 
 FEWEST_EXACT = 50
 """Draws per chain that `auto` takes at least where the default number does not fit in memory."""
@@ -369,6 +378,12 @@ def _exact(model: Model, engine: Exact, seed: int) -> Draws:
     return Draws(parameters, engine.chains, seeded=seeded)
 
 
+def seeded_if_large(model: Model, draws: int, seed: int) -> SeededDraws | None:
+    """Return how to make draws of a model that would exceed `POSTERIOR_BYTES`; None where they fit."""
+    size = NUMBER * parameter_count(model)
+    return None if size * draws <= POSTERIOR_BYTES else SeededDraws(seed, draws, max(1, DRAW_BLOCK_BYTES // size))
+
+
 def _require_few(model: Model) -> None:
     """Raise `Refused` where NUTS would take hours; said before its memory, which fewer draws would not save."""
     count = parameter_count(model)
@@ -450,8 +465,10 @@ def _from_zero(model: LogisticModel, name: str, ascent: GradientAscent, rng: np.
     return trace
 
 
-NUMBER = 8
-"""Bytes of a number."""
+def parameter_count(model: Model) -> int:
+    """Return how many numbers one hypothesis has."""
+    coords = model.coords()
+    return sum(int(np.prod([len(coords[axis]) for axis in axes])) for axes in model.dims().values())
 
 
 def require_room(model: Model, engine: Exact | Augmentation | Laplace | NUTS | Slice) -> None:

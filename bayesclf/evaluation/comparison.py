@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from bayesclf import decisions
 from bayesclf.arrays import Integers
-from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.inputs import checked_labels, seed_of
@@ -41,6 +40,7 @@ from bayesclf.evaluation.cross_validation import (
 from bayesclf.evaluation.judgments import TooGood, too_good
 from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
 from bayesclf.evaluation.scores import code_of, threshold_curve
+from bayesclf.methods import ComparisonMethods, with_methods
 from bayesclf.progress import Progress
 from bayesclf.rules import resolve
 from bayesclf.tables.columns import is_described, notes_of
@@ -408,7 +408,7 @@ def compare(
         data=data,
         date=day.today().isoformat(),
         order=class_order(y, classes),
-        read=notes_of(X) if is_described(X) else tuple(about_columns(frame)),
+        read=notes_of(X) if is_described(X, frame) else tuple(about_columns(frame)),
     )
 
 

@@ -41,7 +41,6 @@ from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES, Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Rows
-from bayesclf.tables.levels import has_order
 from bayesclf.wording import counted, flagged_rows, without_numbers
 
 type Split = tuple[Integers, Integers]
@@ -169,7 +168,7 @@ def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
     """Return the codes of the classes as people read them: in the order of an ordered categorical, or sorted."""
     codes = range(len(classes))
     dtype: Any = getattr(y, "dtype", None)
-    if not has_order(dtype):
+    if not getattr(dtype, "ordered", False):
         return tuple(codes)
     return tuple(sorted(codes, key=lambda code: list(dtype.categories).index(classes[code])))
 

@@ -14,16 +14,15 @@ from bayesclf.families.mixed.network import ConditionalGaussian
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
+from bayesclf.families.networks.every_tree import EveryTree
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.template import CellFamily
-from bayesclf.families.trees.every_tree import EveryTree
-from bayesclf.families.trees.of_cells import EveryTreeOfCells
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree)
 _NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
 _CATEGORIES = (Categorical, Ordinal)
-_MANY = (MultivariateGaussian, *_TABLES, EveryTreeOfCells, ConditionalGaussian)
+_MANY = (MultivariateGaussian, *_TABLES, ConditionalGaussian)
 _ALL = (*_CATEGORIES, Gaussian, Bernoulli, Multinomial, *_NUMBERS, *_MANY)
 
 FAMILIES = {family.name: family for family in _ALL}
@@ -42,7 +41,6 @@ __all__ = [
     "CellFamily",
     "ConditionalGaussian",
     "EveryTree",
-    "EveryTreeOfCells",
     "Exponential",
     "Family",
     "Gamma",

@@ -233,8 +233,9 @@ def add_up(X: Any, parent: Any, log_theta: Any, starts: Any, sizes: Any, out: An
     """Write Σ_j log θ of complete rows."""
     features = X.shape[1]
     for draw in range(len(log_theta)):
+        above = parent[draw]
         for k in range(log_theta.shape[1]):
-            above, own = parent[draw, min(k, parent.shape[1] - 1)], log_theta[draw, k]
+            own = log_theta[draw, k]
             for row in range(len(X)):
                 total = 0.0
                 for j in range(features):
@@ -249,14 +250,14 @@ def sum_out(X: Any, parent: Any, order: Any, theta: Any, starts: Any, sizes: Any
     features = X.shape[1]
     below = np.empty((features, width))  # by feature and value: what its children say, relative to their largest
     for draw in range(len(theta)):
+        above = parent[draw]
         for k in range(theta.shape[1]):
-            tree = min(k, parent.shape[1] - 1)
-            above, own = parent[draw, tree], theta[draw, k]
+            own = theta[draw, k]
             for row in range(len(X)):
                 below[:] = 1.0
                 total = 0.0
                 for place in range(features - 1, -1, -1):
-                    j = order[draw, tree, place]
+                    j = order[draw, place]
                     p, x, largest = above[j], X[row, j], 0.0
                     values = sizes[p] if p >= 0 else 1
                     for v in range(values):

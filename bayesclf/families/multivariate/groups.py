@@ -15,11 +15,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf import arrays
+from bayesclf import constraints
 from bayesclf.arrays import Array, Integers
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import Booleans, by_pattern
-from bayesclf.families.moments import Moments
+from bayesclf.families.gaussian import Moments
 from bayesclf.tables.columns import MISSING, UNSEEN
 
 SEEN = 0
@@ -49,15 +49,6 @@ def are_categories(axes: Axes) -> Booleans:
 def are_seen(X: Array, axes: Axes) -> Booleans:
     """Return which cells (row, feature) are observed: no NaN, and no negative code of a category."""
     return ~np.isnan(X) & ~(are_categories(axes) & (X < 0))
-
-
-def level_counts(axes: Axes, codes: Integers, n: Array) -> list[tuple[str, tuple[Hashable, ...], Array]]:
-    """Return the name, the levels and the weight of each level (level), of each category of rows (row, feature)."""
-    out: list[tuple[str, tuple[Hashable, ...], Array]] = []
-    for j in np.flatnonzero(are_categories(axes)):
-        seen = codes[:, j] >= 0
-        out.append((axes.features[j], axes.levels[j], np.bincount(codes[seen, j], n[seen], len(axes.levels[j]))))
-    return out
 
 
 @dataclass(frozen=True)
@@ -117,7 +108,7 @@ class GroupedMoments(Statistics):
             _, first, which = np.unique(which * len(groups) + part, return_index=True, return_inverse=True)
             merged = groups[first]
         d = mean.shape[1]
-        arrays.require_bytes(
+        constraints.require_bytes(
             (COPIES + COPIES_OF_CLASS * len(axes.labels) + float(COPIES_OF_GROUP) * len(merged)) * 8 * d**2,
             f"covariances of {d:,} columns",
             "take fewer columns (--drop on the command line) or another model, such as naive Bayes",
@@ -138,7 +129,13 @@ class GroupedMoments(Statistics):
 
     def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each category."""
-        return level_counts(self.axes, self.groups[:, 1:], self.n)
+        out: list[tuple[str, tuple[Hashable, ...], Array]] = []
+        for j in np.flatnonzero(are_categories(self.axes)):
+            levels, seen = self.axes.levels[j], self.seen[:, j]
+            out.append(
+                (self.axes.features[j], levels, np.bincount(self.groups[seen, 1 + j], self.n[seen], len(levels)))
+            )
+        return out
 
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the moments of some of the features; groups that become equal are merged."""

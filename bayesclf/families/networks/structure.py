@@ -22,8 +22,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
 from bayesclf.families.dirichlet import log_beta
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories
-from bayesclf.families.trees.pairs import EQUIVALENT_ROWS, PairCounts, log_likelihood_gains
-from bayesclf.families.trees.spanning import MaximumTree
+from bayesclf.families.networks.trees import EQUIVALENT_ROWS, MaximumTree, PairCounts, log_likelihood_gains
 
 type Edge = tuple[str, str]
 

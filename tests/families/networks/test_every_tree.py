@@ -10,8 +10,8 @@ from scipy.special import gammaln, logsumexp
 
 from bayesclf.errors import Refused
 from bayesclf.families import Axes, EveryTree
-from bayesclf.families.trees import every_tree as module
-from bayesclf.families.trees.every_tree import directed
+from bayesclf.families.networks import every_tree as module
+from bayesclf.families.networks.every_tree import directed
 
 SIZES = (2, 3, 2, 4)
 LABELS = ("no", "yes")

@@ -19,9 +19,8 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, joined, require_each, require_positive
 from bayesclf.families.cells import by_pattern
+from bayesclf.families.networks.trees import EQUIVALENT_ROWS, MaximumTree, PairCounts, PairTables, log_likelihood_gains
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, listing
-from bayesclf.families.trees.pairs import EQUIVALENT_ROWS, PairCounts, PairTables, log_likelihood_gains
-from bayesclf.families.trees.spanning import MaximumTree
 from bayesclf.wording import counted
 
 NEGLIGIBLE = 1e-13
@@ -35,9 +34,6 @@ EXACT_WORK = 2**20
 
 TREES, TREES_AT_ONCE = 1000, 100
 """Drawn trees that the missing cells of other rows are summed out under."""
-
-NO_PYMC = "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
-"""Why NUTS cannot be used."""
 
 LARGEST_THETA = 2**17
 """Probabilities (outcome × cell) of one hypothesis above which trees are refused."""
@@ -123,9 +119,9 @@ class TreeTables:
 
         out = np.empty((len(theta), len(X), theta.shape[1]))
         if (X < 0).any():
-            kernels.sum_out(X, parent[:, None], order[:, None], theta, self.starts, self.sizes, self.width, out)
+            kernels.sum_out(X, parent, order, theta, self.starts, self.sizes, self.width, out)
         else:
-            kernels.add_up(X, parent[:, None], dirichlet.logs(theta), self.starts, self.sizes, out)
+            kernels.add_up(X, parent, dirichlet.logs(theta), self.starts, self.sizes, out)
         return out
 
     def sample(self, parent: Integers, order: Integers, theta: Array, rng: np.random.Generator, rows: int) -> Integers:
@@ -270,7 +266,7 @@ class EveryTree(Family[PairCounts]):
     ========== ================================ ==============================================================
 
     Evidence, probabilities of edges, predictive and leave-one-out are exact: by the matrix-tree theorem a sum over all
-    trees is a determinant (`trees.spanning`). Given T the posterior of θ_T is Dirichlet(α + n). MLE is the tree of Chow
+    trees is a determinant (`networks.trees`). Given T the posterior of θ_T is Dirichlet(α + n). MLE is the tree of Chow
     and Liu with relative frequencies. MAP is the most probable tree given the most probable N'. Its θ is in the softmax
     basis, (n + α)/(N + Σα), which is the posterior mean and the same for every root; the mode on the simplex often does
     not exist and depends on the root. The mean of a posterior over trees is no tree; `mean` is that of the most
@@ -302,7 +298,9 @@ class EveryTree(Family[PairCounts]):
     likelihood: ClassVar[str] = "Categorical(theta) of each column given its neighbor in a tree, averaged over trees"
     kind: ClassVar[str] = "category"
     statistics_type: ClassVar[type[Statistics]] = PairCounts
-    _no_pymc: ClassVar[str] = NO_PYMC
+    _no_pymc: ClassVar[str] = (
+        "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
+    )
 
     def __post_init__(self) -> None:
         require_positive(equivalent_rows=self.equivalent_rows)
@@ -385,11 +383,6 @@ class EveryTree(Family[PairCounts]):
     def posterior(self, statistics: PairCounts) -> Self:
         """Return the posterior: trees weighted by their evidence, and Dirichlet(α + n) given each."""
         return replace(self, counts=cast("Array", self.counts) + statistics.counts)
-
-    @property
-    def trees(self) -> Self:
-        """Itself, as `EveryTreeOfCells` has one of these."""
-        return self
 
     @cached_property
     def _tables(self) -> TreeTables:

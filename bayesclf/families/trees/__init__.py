@@ -1,1 +1,0 @@
-"""Mixtures over every tree or forest between features."""
