@@ -126,8 +126,8 @@ def _sliced(model: Model, chains: slices.Chains) -> Draws:
     return draws
 
 
-MOST_CHECKED = 500
-"""Parameters whose convergence is checked after data augmentation: to check thousands takes longer than their draws."""
+MOST_CHECKED = 100
+"""Parameters whose convergence is checked after slices and data augmentation: more take longer than their draws."""
 
 MOST_NUTS_PARAMETERS = 5_000
 """Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
