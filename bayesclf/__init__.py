@@ -6,8 +6,6 @@ Names are looked up on first use, so that ``import bayesclf`` loads neither PyMC
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bayesclf import methods as _methods  # noqa: F401 - puts methods on classes that are imported later
-
 if TYPE_CHECKING:
     from bayesclf import diagnostics as diagnostics
     from bayesclf import engines as engines

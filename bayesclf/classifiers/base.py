@@ -25,7 +25,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import decisions, rules
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.given import PRIOR_OF_FIT, is_given, with_posterior
 from bayesclf.classifiers.inputs import (
     UNLABELED,
@@ -36,6 +35,7 @@ from bayesclf.classifiers.inputs import (
     about_unlabeled_rows,
     accuracy,
     checked_labels,
+    different_labels,
     known_class_prior,
     possible_labels,
     require_labels_as,
@@ -58,6 +58,7 @@ from bayesclf.errors import (
     may_be_absent,
     warn,
 )
+from bayesclf.methods import ClassifierMethods, with_methods
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
@@ -658,14 +659,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""
         name = getattr(y, "name", None)
         self.target_name_ = None if name is None else str(name)
-        y = checked_labels(y, rows)
-        self.classes_ = possible_labels(y, classes)
+        different, place = different_labels(y, rows)
+        self.classes_ = possible_labels(different, classes)
         if len(self.classes_) < 2:
             raise InputError(
                 f"y has one class only, {str(self.classes_[0])!r}; give rows of at least two classes, or name all that "
                 "can occur (classes=[…])"
             )
-        return np.asarray(np.searchsorted(self.classes_, y))
+        return np.asarray(np.searchsorted(self.classes_, different)[place])
 
     def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
         """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""

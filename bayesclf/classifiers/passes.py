@@ -680,7 +680,6 @@ def fit_stream[C](
     classes: Any = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, ColumnKind] | None = None,
-    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     unlabeled: str = "drop",
     reading: Mapping[str, Any] | None = None,
     client: Any = None,
@@ -715,15 +714,13 @@ def fit_stream[C](
         Columns that are left out.
     kinds : mapping from column to {"number", "category", "text"}, or None
         What columns hold, "number", "category" or "text", whatever they look like.
-    missing : mapping from column to values, sequence of values, or None
-        By column, values that stand for "missing"; or those of all columns.
     unlabeled : {"drop", "error"}
         Whether rows without a label, which cannot teach in batches, are left out, which `notes_` say, or refused.
         Where some are left out, an α that is learned by leaving out rows is learned by a random sample.
     reading : mapping of str or None
-        How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
-        the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
-        rows and dates, are left out, and `notes_` says so.
+        How tables are read, where what is found is not right: ``{"separator": ";", "missing": {"dose": [99]}}``,
+        with the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names
+        of rows and dates, are left out, and `notes_` says so.
     client : dask.distributed.Client or None
         A client of Dask: each partition of a dask.dataframe, file or table of a list is one task. Only statistics,
         and rows that α is learned by, come back. All parts must have their columns in the same order. The scheduler
@@ -749,7 +746,7 @@ def fit_stream[C](
     clf: Any = self
     with clf._rollback_on_error():
         require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, reading=reading)
-        how = Reading(target, weight, classes, drop, unlabeled, wish_of(reading or {}, kinds, missing, target))
+        how = Reading(target, weight, classes, drop, unlabeled, wish_of(reading or {}, kinds, target=target))
         if client is not None:
             how = surveyed(how, source, client)
         source, how, notes, reading = decided(source, how, client, clf._takes_text)

@@ -303,7 +303,7 @@ def test_a_model_reads_further_files_as_its_own(tmp_path):
     path.write_text(rows("{j},{k};{i}1,5 $;{k};{y}", "a;price;dose;cls\n"))
     found = datasets.read(path, "cls", missing={"dose": [3]})
     in_memory = bc.NaiveBayes(inference="map").fit(found.X, found.y)
-    streamed = bc.NaiveBayes(inference="map").fit_stream(path, "cls", missing={"dose": [3]})
+    streamed = bc.NaiveBayes(inference="map").fit_stream(path, "cls", reading={"missing": {"dose": [3]}})
     in_memory.save(tmp_path / "m.nc")
     everywhere = datasets.read(path, "cls", missing=[3])
     assert bc.NaiveBayes(inference="map").fit(everywhere.X, everywhere.y).reading_["missing"] == {None: ["3"]}
