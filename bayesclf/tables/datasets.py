@@ -326,11 +326,8 @@ def _loaded(
     else:
         said = decided(frame, chosen, wish.labels_as_written, known, name, sum_below=stream.sum_below)
         useless = said.left_out
-        of_these = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
-        notes = (
-            *said.notes,
-            *(note for note in stream.notes if not note.startswith(of_these)),
-        )  # one for each left out
+        told = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
+        notes = (*said.notes, *(note for note in stream.notes if not note.startswith(told)))
         if said.slips:
             frame = frame.assign(**{str(chosen): renamed(frame[chosen], said.slips)})
     if chosen is not None:
