@@ -35,6 +35,7 @@ from bayesclf.classifiers.inputs import (
     about_unlabeled_rows,
     accuracy,
     checked_labels,
+    different_labels,
     known_class_prior,
     labeled_rows,
     possible_labels,
@@ -652,14 +653,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""
         name = getattr(y, "name", None)
         self.target_name_ = None if name is None else str(name)
-        y = checked_labels(y, rows)
-        self.classes_ = possible_labels(y, classes)
+        different, place = different_labels(y, rows)
+        self.classes_ = possible_labels(different, classes)
         if len(self.classes_) < 2:
             raise InputError(
                 f"y has one class only, {str(self.classes_[0])!r}; give rows of at least two classes, or name all that "
                 "can occur (classes=[…])"
             )
-        return np.asarray(np.searchsorted(self.classes_, y))
+        return np.asarray(np.searchsorted(self.classes_, different)[place])
 
     def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
         """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
