@@ -6,8 +6,6 @@ Names are looked up on first use, so that ``import bayesclf`` loads neither PyMC
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from bayesclf import methods as _methods  # noqa: F401 - puts methods on classes that are imported later
-
 if TYPE_CHECKING:
     from bayesclf import diagnostics as diagnostics
     from bayesclf import engines as engines
@@ -87,10 +85,13 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("bayesclf")
     if name in _MODULES:
-        return import_module(f"{__name__}.{_MODULES[name]}")
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'bayesclf' has no attribute {name!r}")
+        found: Any = import_module(f"{__name__}.{_MODULES[name]}")
+    elif name in _HOME:
+        found = getattr(import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module 'bayesclf' has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
-from bayesclf.arrays import Array, Integers, require_bytes
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import (
     BayesClassifier,
     fitted_with,
@@ -24,7 +24,7 @@ from bayesclf.classifiers.base import (
     transformed,
 )
 from bayesclf.classifiers.inputs import accuracy, checked_labels, checked_weights, number_of_rows, seed_of
-from bayesclf.constraints import Whole
+from bayesclf.constraints import Whole, require_bytes
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.comparison import Comparison

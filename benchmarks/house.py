@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import pandas as pd
+from sklearn.datasets import load_wine
 
 import bayesclf as bc
 
@@ -55,14 +55,19 @@ def size() -> dict[str, object]:
 
 
 def naive_bayes(X: Any, y: Any) -> Any:
-    """Fit naive Bayes."""
-    return bc.NaiveBayes(inference="exact", random_state=1).fit(X, y)
+    """Fit Gaussian naive Bayes."""
+    return bc.GaussianNB(random_state=1).fit(X, y)
+
+
+def compare(X: Any, y: Any) -> object:
+    """Compare Gaussian naive Bayes with logistic regression."""
+    models = {"nb": bc.GaussianNB(random_state=1), "lr": bc.LogisticRegression(inference="map")}
+    return bc.compare(models, X, y, rules=["map", "bayes-optimal"], cv=3)
 
 
 def stream(X: Any, y: Any) -> object:
-    """Fit naive Bayes by `fit_stream`."""
-    parts = [X[start : start + 100].assign(label=y[start : start + 100]) for start in range(0, len(X), 100)]
-    return bc.NaiveBayes(random_state=1).fit_stream(pd.concat(parts), "label")
+    """Fit Gaussian naive Bayes by `fit_stream`."""
+    return bc.GaussianNB(random_state=1).fit_stream(X.assign(label=y), "label")
 
 
 def report(clf: Any, X: Any, y: Any) -> object:
@@ -72,15 +77,15 @@ def report(clf: Any, X: Any, y: Any) -> object:
 
 
 WALKS: dict[str, tuple[Callable[..., object], bool]] = {
-    "predict": (lambda clf, X, y: clf.predict(X, rule="bayes-optimal"), True),
+    "predict": (lambda clf, X, y: clf.predict_proba(X, rule="bayes-optimal"), True),
     "fit exact": (naive_bayes, False),
-    "fit logistic": (lambda X, y: bc.LogisticRegression(random_state=1).fit(X, y), False),
-    "compare": (lambda X, y: bc.compare({"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}, X, y), False),
+    "fit logistic": (lambda X, y: bc.LogisticRegression(random_state=1, inference="laplace").fit(X, y), False),
+    "compare": (compare, False),
     "diagnose": (lambda clf, X, y: clf.diagnose(X, y), True),
     "report": (report, True),
     "stream": (stream, False),
 }
-"""What is called with five columns of breast cancer and its labels, and whether with a fitted classifier first."""
+"""What is called with four columns of wine and its labels, and whether with a fitted classifier first."""
 
 
 def entered(call: Callable[[], object]) -> list[str]:
@@ -122,8 +127,8 @@ def main() -> None:
     parser.add_argument("--list", choices=WALKS, help="the files of one walk")
     walk = parser.parse_args().list
     if walk:
-        table = bc.datasets.load("sklearn:breast_cancer")
-        (call, with_fit), given = WALKS[walk], (table.X.iloc[:, :5], table.y)
+        X, y = load_wine(return_X_y=True, as_frame=True)
+        (call, with_fit), given = WALKS[walk], (X.iloc[:, :4], y)
         given = (naive_bayes(*given), *given) if with_fit else given
         print(*entered(lambda: call(*given)), sep="\n")
         return

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import bayesclf as bc
-from bayesclf import attached
+from bayesclf import methods
 from bayesclf.methods import METHODS
 
 LISTED = [(home, name) for home, methods in METHODS.items() for name in methods]
 STUB_CLASS = {home: f"{home.partition(':')[2].replace('BayesClassifier', 'Classifier')}Methods" for home in METHODS}
-STUB = ast.parse(Path(attached.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+STUB = ast.parse(Path(methods.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 
 
 def looked_up(path):

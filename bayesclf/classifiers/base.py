@@ -25,7 +25,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import decisions, rules
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.given import PRIOR_OF_FIT, is_given, with_posterior
 from bayesclf.classifiers.inputs import (
     UNLABELED,
@@ -36,6 +35,7 @@ from bayesclf.classifiers.inputs import (
     about_unlabeled_rows,
     accuracy,
     checked_labels,
+    different_labels,
     known_class_prior,
     possible_labels,
     require_labels_as,
@@ -58,6 +58,7 @@ from bayesclf.errors import (
     may_be_absent,
     warn,
 )
+from bayesclf.methods import ClassifierMethods, with_methods
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
@@ -66,7 +67,7 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
 from bayesclf.tables.remarks import about_columns
-from bayesclf.wording import LISTED_NAMES, counted, listed, number
+from bayesclf.wording import LISTED_NAMES, LONGEST_NAME, counted, listed, number, written
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -164,7 +165,7 @@ class LogLikelihood:
     conditional: Array
 
 
-SOURCE = Choice(("mle", "map", "mean", "posterior", "tempered"))
+SOURCES = ("mle", "map", "mean", "posterior", "tempered")
 """What rules take hypotheses from."""
 
 INTERVAL_RULES = ("bayes-optimal", "predictive", "tempered")
@@ -242,6 +243,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     n_features_in_: int
 
     _takes_text = False
+    _takes_words = True
+    """Whether cells can be words."""
     fit_stream = fit_stream
     with_posterior = with_posterior
 
@@ -305,7 +308,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             else:
                 self._infer_partly(rows)
             words: list[str] = []
-            if not sparse.issparse(X) and not columns.is_described(X):
+            if not sparse.issparse(X) and not columns.is_described(X, rows.frame):
                 words = about_columns(rows.frame, hasattr(self, "feature_names_in_"))
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
         return self
@@ -515,7 +518,9 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             For the posterior of a fit that has none.
         """
         check_is_fitted(self, "classes_")
-        require(SOURCE, source=source)
+        if not isinstance(source, str) or source not in SOURCES:
+            names = ", ".join(map(repr, SOURCES))
+            raise InputError(f"source must be one of {names}, not {written(source, LONGEST_NAME)}")
         model, offset = self._with_class_prior(class_prior)
         if source in ("mle", "map"):
             return Hypotheses(model, self._point(source), offset=offset)
@@ -654,14 +659,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""
         name = getattr(y, "name", None)
         self.target_name_ = None if name is None else str(name)
-        y = checked_labels(y, rows)
-        self.classes_ = possible_labels(y, classes)
+        different, place = different_labels(y, rows)
+        self.classes_ = possible_labels(different, classes)
         if len(self.classes_) < 2:
             raise InputError(
                 f"y has one class only, {str(self.classes_[0])!r}; give rows of at least two classes, or name all that "
                 "can occur (classes=[…])"
             )
-        return np.asarray(np.searchsorted(self.classes_, y))
+        return np.asarray(np.searchsorted(self.classes_, different)[place])
 
     def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
         """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
@@ -838,7 +843,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
+        tags.input_tags.categorical = self._takes_words
         tags.non_deterministic = isinstance(self.rule, Gibbs) or self.rule == "gibbs"
         return tags
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.arrays import Array, Integers, Parameters, require_number
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.inputs import checked_labels, seed_of
-from bayesclf.constraints import Whole, require
+from bayesclf.constraints import Whole, require, require_number
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Multinomial
 

@@ -42,10 +42,8 @@ from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, Gaussian, Multinomial, MultivariateGaussian
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.families.learned_alpha import left_out_rows
 from bayesclf.models import Model
-from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.models.tempered import LEAST_ROWS, LeftOut
+from bayesclf.models.generative import LEAST_ROWS, Block, GenerativeModel, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,
     HypothesisSet,
@@ -211,7 +209,7 @@ class GenerativeClassifier(BayesClassifier):
         self.notes_ += about_numbers(self._learnt)
         if rows is not None and not model.not_conjugate():
             chosen = np.zeros(len(rows.y), dtype=bool)
-            chosen[left_out_rows(rows.weight, len(rows.y))] = True
+            chosen[rows.left_out()] = True
             some = rows.kept(chosen)
             by_column = getattr(self, "temper", "all") == "column"
             self.left_out_ = LeftOut.of(model, self.encode(some.frame), some.y, some.weights, by_column)
@@ -222,8 +220,8 @@ class GenerativeClassifier(BayesClassifier):
     def temper_(self) -> xr.Dataset:
         """Draws of T and b, (chain, draw, …): how far the rule ``"tempered"`` believes what the model says of x.
 
-        T multiplies log p(x | k, D), and b_k is added to it; see `bayesclf.models.tempered`. ``attrs`` has k̂ of the
-        importance weights that corrected the normal approximation.
+        T multiplies log p(x | k, D), and b_k is added to it; see `bayesclf.models.generative.LeftOut`. ``attrs`` has k̂
+        of the importance weights that corrected the normal approximation.
 
         Raises
         ------
@@ -369,7 +367,7 @@ class GenerativeClassifier(BayesClassifier):
         learnt = replace(learnt, statistics=tuple(statistics), lengths=lengths, unknown=unknown)
         if self.prior is not None or not every_row:
             return learnt
-        return learnt.learned_from_rows(cells, y, weight, self._class_prior(counts).posterior(counts))
+        return learnt.learned_from_rows(cells, rows, self._class_prior(counts).posterior(counts))
 
     @property
     def _document_lengths(self) -> DocumentLengths | None:
@@ -427,7 +425,7 @@ class GenerativeClassifier(BayesClassifier):
                     varied, remarks = varying(family, selected, every.select(keep))
                     self.notes_ += remarks
                 resolved = family.resolve_prior(varied)
-                self.notes_ += about_concentrations(family, resolved, selected)
+                self.notes_ += about_concentrations(column_block, resolved, selected)
             self.notes_ += resolved.remarks(selected)
             blocks.append(Block(resolved, selected, suffix))
         self.notes_ += about_unknown(learnt.unknown)

@@ -63,6 +63,17 @@ def series_of(y: Any) -> pd.Series:
 
 def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     """Return labels (row) as an array, or raise for missing, continuous or too few ones."""
+    different, place = different_labels(y, rows)
+    return np.asarray(different[place])
+
+
+def different_labels(y: Any, rows: int) -> tuple[NDArray[Any], Integers]:
+    """Return the different labels, in the order of their first rows, and the place of each row's among them.
+
+    Errors are those of `checked_labels`. Hashing words takes less time than sorting or comparing them.
+    """
+    import pandas as pd
+
     labels = series_of(y)
     if len(labels) != rows:
         raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
@@ -70,7 +81,13 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
         raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
-    values = np.asarray(labels)
+    if isinstance(labels.dtype, np.dtype) and not labels.dtype.isnative:  # which pandas has no hash of
+        labels = labels.astype(labels.dtype.newbyteorder("="))
+    try:
+        place, found = pd.factorize(labels.array)
+    except TypeError as error:
+        raise InputError(f"y must hold labels, text or whole numbers ({one_line(error)})") from error
+    values = np.asarray(found)
     if values.dtype == object and all(isinstance(label, str) for label in values):
         values = values.astype(str)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -82,12 +99,12 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     try:
         with warnings.catch_warnings():  # many classes of few rows each are no sign of a regression
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(_different(values))
+            check_classification_targets(values)
     except (ValueError, TypeError) as error:
         reason = one_line(error).partition(". ")[0]
         remedy = "turn them into text, as by y.astype(str)" if values.dtype == object else "turn them into classes"
         raise InputError(f"y must hold labels, text or whole numbers: {reason}; {remedy}") from error
-    return values
+    return values, place
 
 
 def warn_of_order(X: Any, **others: Any) -> None:
@@ -138,17 +155,10 @@ def only_labeled(X: Any, y: Any) -> tuple[Any, Any, tuple[str, ...]]:
     return X[there], labels, (about_dropped_rows(there),)
 
 
-def _different(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the different numbers among labels (row), in a time that does not count; words as they are."""
-    import pandas as pd
-
-    return pd.unique(y) if y.dtype.kind in "biuf" and y.dtype.isnative else y
-
-
 def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
     """Return all labels that can occur, in order, (outcome); raise for labels (row) that are not among `classes`."""
     if classes is None:
-        return np.unique(_different(y))
+        return np.unique(y)
     announced = np.ravel(np.asarray(classes))
     possible = np.unique(checked_labels(announced, len(announced)))
     unknown = ~np.isin(y, possible)
@@ -183,6 +193,10 @@ def joined_labels(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     return np.union1d(one.astype(kind), other.astype(kind))
 
 
+MOST_ROWS = 5_000
+"""Rows that are left out, one at a time; of more rows, as many at even distances."""
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
     """Rows to learn from: cells (row, feature), label codes, `UNLABELED` where there is none, and weights (row).
@@ -211,6 +225,16 @@ class Training:
     def weights(self) -> Array:
         """How often each row counts, (row)."""
         return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    def left_out(self) -> Integers:
+        """Return the numbers of the rows that are left out, one at a time, to see how they are then predicted.
+
+        A row of weight w is w rows, and one of them is left out. All other rows count.
+        """
+        whole = np.arange(len(self.y)) if self.weight is None else np.flatnonzero(self.weight >= 1)
+        if len(whole) <= MOST_ROWS:
+            return whole
+        return whole[np.linspace(0, len(whole) - 1, MOST_ROWS).astype(np.intp)]
 
     def kept(self, rows: NDArray[np.bool_]) -> Self:
         """Return some of the rows, given which (row)."""

@@ -93,10 +93,10 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
     kappa: float | Array | None = None
     nu: float | Array | None = None
     psi: float | Array | None = None
+    _takes_words = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
         tags.input_tags.allow_nan = not is_exact(self.inference)
         return tags
 

@@ -91,11 +91,7 @@ class GaussianNB(GenerativeClassifier):
     a: float | Array | None = None
     b: float | Array | None = None
     unbiased: bool = False
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = False
-        return tags
+    _takes_words = False
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""
@@ -165,11 +161,11 @@ class CountsNB(GenerativeClassifier):
     """
 
     _of_counts = True
+    _takes_words = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.missing != "level"  # a sparse table has no missing cells
-        tags.input_tags.categorical = False
         tags.classifier_tags.poor_score = True  # on the normal clusters of scikit-learn's checks, which are no counts
         return tags
 
@@ -313,7 +309,8 @@ class NaiveBayes(GenerativeClassifier):
         of counts given by name.
     temper : {"all", "column"}
         Of the rule ``"tempered"``: whether the log-likelihood of all columns has one weight T, or each column its own,
-        T_j around T, as in `bayesclf.models.tempered`. The latter suits columns of which some repeat each other.
+        T_j around T, as in `bayesclf.models.generative.LeftOut`. The latter suits columns of which some repeat each
+        other.
 
     Attributes
     ----------

@@ -23,12 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.inputs import UNLABELED_IN_PARTS, Training, checked_labels, possible_labels
-from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, block_cells
+from bayesclf.classifiers.inputs import MOST_ROWS, UNLABELED_IN_PARTS, Training, checked_labels, possible_labels
+from bayesclf.classifiers.training import NO_WORD, Learnt, block_cells
 from bayesclf.constraints import Instance, OrNone, Several, require
 from bayesclf.errors import InputError, Stopped
-from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
-from bayesclf.families.moments import part_of_more
+from bayesclf.families.gaussian import part_of_more
 from bayesclf.progress import Progress, Tell, shown, silent
 from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.levels import whole_labels
@@ -537,11 +536,6 @@ def _lowest(keys: ArrayLike) -> Integers:
     return np.arange(len(keys)) if few else np.sort(np.argpartition(keys, MOST_KEPT - 1)[:MOST_KEPT])
 
 
-def learns_by_leaving_out(block: ColumnBlock) -> bool:
-    """Return whether the α of a block is learned by leaving out rows."""
-    return learned_by(block.family) is not None
-
-
 @dataclass(frozen=True, eq=False)
 class Taught:
     """What a generative classifier learns in a pass: statistics, and the rows that α and T are learned by.
@@ -590,7 +584,7 @@ def taught(self: Any, so_far: Taught | None, rows: Counted) -> Taught:
     with part_of_more(rows.before * rows.frame.shape[1]):
         learnt = self._learn(rows, blocks, every_row=False)
     left_out = before.left_out
-    if self._may_temper or any(map(learns_by_leaving_out, learnt.blocks)):
+    if self._may_temper or any(block.learned_alpha for block in learnt.blocks):
         left_out = left_out.with_rows(rows)
     return Taught(_merged(before.parts, (learnt,)), left_out)
 
@@ -621,9 +615,9 @@ def _with_concentrations(self: Any, learnt: Learnt, rows: Training) -> Learnt:
     if self.prior is not None:
         return learnt
     table = self._table_of(rows.frame, learnt)
-    cells = [block_cells(learnt, table, block) if learns_by_leaving_out(block) else None for block in learnt.blocks]
+    cells = [block_cells(learnt, table, block) if block.learned_alpha else None for block in learnt.blocks]
     class_prior = self._class_prior(learnt.counts).posterior(learnt.counts)
-    return learnt.learned_from_rows(cells, rows.y, rows.weight, class_prior)
+    return learnt.learned_from_rows(cells, rows, class_prior)
 
 
 def partial_fit[C](
@@ -686,7 +680,6 @@ def fit_stream[C](
     classes: Any = None,
     drop: Sequence[str] = (),
     kinds: Mapping[str, ColumnKind] | None = None,
-    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     unlabeled: str = "drop",
     reading: Mapping[str, Any] | None = None,
     client: Any = None,
@@ -721,15 +714,13 @@ def fit_stream[C](
         Columns that are left out.
     kinds : mapping from column to {"number", "category", "text"}, or None
         What columns hold, "number", "category" or "text", whatever they look like.
-    missing : mapping from column to values, sequence of values, or None
-        By column, values that stand for "missing"; or those of all columns.
     unlabeled : {"drop", "error"}
         Whether rows without a label, which cannot teach in batches, are left out, which `notes_` say, or refused.
         Where some are left out, an α that is learned by leaving out rows is learned by a random sample.
     reading : mapping of str or None
-        How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
-        the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
-        rows and dates, are left out, and `notes_` says so.
+        How tables are read, where what is found is not right: ``{"separator": ";", "missing": {"dose": [99]}}``,
+        with the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names
+        of rows and dates, are left out, and `notes_` says so.
     client : dask.distributed.Client or None
         A client of Dask: each partition of a dask.dataframe, file or table of a list is one task. Only statistics,
         and rows that α is learned by, come back. All parts must have their columns in the same order. The scheduler
@@ -755,7 +746,7 @@ def fit_stream[C](
     clf: Any = self
     with clf._rollback_on_error():
         require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, reading=reading)
-        how = Reading(target, weight, classes, drop, unlabeled, wish_of(reading or {}, kinds, missing, target))
+        how = Reading(target, weight, classes, drop, unlabeled, wish_of(reading or {}, kinds, target=target))
         if client is not None:
             how = surveyed(how, source, client)
         source, how, notes, reading = decided(source, how, client, clf._takes_text)

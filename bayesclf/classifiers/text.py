@@ -12,12 +12,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesclf.arrays import require_bytes
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.inputs import Training
 from bayesclf.classifiers.naive_bayes import CountsNB
 from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, concentration
-from bayesclf.constraints import Choice, Instance, OrNone, require
+from bayesclf.constraints import Choice, Instance, OrNone, require, require_bytes
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.tables.columns import Column, Rows, SparseTable, row_numbers, without_mask

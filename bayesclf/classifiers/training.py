@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.generating import DocumentLengths
-from bayesclf.classifiers.inputs import joined_labels
+from bayesclf.classifiers.inputs import Training, joined_labels
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
+from bayesclf.families.learned_alpha import LearntAlpha, learned_from_rows
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
@@ -60,6 +60,12 @@ class ColumnBlock:
     def categories(self) -> tuple[str, ...]:
         """The columns that are categories."""
         return self.names if self.family.kind == "category" else self.mixed
+
+    @property
+    def learned_alpha(self) -> LearntAlpha | None:
+        """How the α of the family is learned from rows that are left out; None where it is not."""
+        alpha = getattr(self.family, "alpha", None)
+        return alpha if isinstance(alpha, LearntAlpha) else None
 
     @property
     def plain(self) -> Family[Any]:
@@ -133,12 +139,16 @@ class Learnt:
                 statistics.append(own)
         return replace(self, blocks=tuple(blocks), statistics=tuple(statistics)), tuple(choices)
 
-    def learned_from_rows(
-        self, cells: Sequence[Any], y: Integers, weight: Array | None, class_prior: ClassPrior
-    ) -> Learnt:
-        """Return the same with the concentrations that are learned by leaving out rows."""
+    def learned_from_rows(self, cells: Sequence[Any], rows: Training, class_prior: ClassPrior) -> Learnt:
+        """Return the same with the concentrations that are learned by leaving out rows, whose cells are given."""
+        if not any(block.learned_alpha for block in self.blocks):
+            return self
+        out = rows.left_out()
+        y, weight = rows.y[out], None if rows.weight is None else rows.weight[out]
         blocks = (
-            replace(block, family=learned_from_rows(block.family, statistics, X, y, weight, class_prior))
+            replace(block, family=learned_from_rows(block.family, statistics, X[out], y, weight, class_prior))
+            if block.learned_alpha
+            else block
             for block, statistics, X in zip(self.blocks, self.statistics, cells, strict=True)
         )
         return replace(self, blocks=tuple(blocks))
@@ -329,9 +339,9 @@ def concentration(alpha: Concentration, least_levels: int = 1) -> float | Array 
     return LearntAlpha(least_levels=least_levels)
 
 
-def about_concentrations(given: Family[Any], resolved: Family[Any], statistics: Any) -> Iterator[str]:
-    """Say which α was learned, and how, by a family as it was given and with its prior resolved."""
-    settings, family = learned_by(given), cast("Any", resolved)
+def about_concentrations(block: ColumnBlock, resolved: Family[Any], statistics: Any) -> Iterator[str]:
+    """Say which α was learned of a block, and how, given its family with the prior resolved."""
+    settings, family = block.learned_alpha, cast("Any", resolved)
     if settings is None:
         return
     sizes = family.sizes(statistics.axes)

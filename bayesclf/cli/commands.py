@@ -38,7 +38,7 @@ def compare(
     ] = None,
     inference: Annotated[str, option("--inference", "NAME", "Engine; or MODEL=NAME,…")] = AUTO,
     cv: Annotated[int, option("--cv", "K", "Number of folds.", least=2)] = 5,
-    repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 5", least=1)] = None,
+    repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 4", least=1)] = None,
     group: Annotated[str | None, option("--group", "COL", "Keep rows with one value in one fold.", False)] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
@@ -221,8 +221,8 @@ def _fit_stream(
     """
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
-    missing = {name: values for name, values in reading.pop("missing").items() if name not in columns["drop"]}
-    classifier.fit_stream(table, target, **columns, missing=missing, reading=reading)
+    missing = {name: values for name, values in reading["missing"].items() if name not in columns["drop"]}
+    classifier.fit_stream(table, target, **columns, reading={**reading, "missing": missing})
     model: Any = classifier.model_
     labeled = " with a label" if columns["unlabeled"] == "drop" else ""
     rows = f"{model.label_counts.sum():,.0f} rows{labeled} in {len(classifier.classes_)} classes were read in batches"
@@ -263,7 +263,6 @@ def predict(
         output if parts else path,
         Decision(rule, costs, reject),
         Extras(),
-        missing=reading.pop("missing"),
         reading=reading,
         copy=copy or (),
         resume=parts,

@@ -119,17 +119,13 @@ def names(text: str, known: Iterable[str], option: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_of(name, known, option) for name in given))
 
 
-CLOSED_FORM = ("exact", "augmentation")
-"""Engines for posteriors that have a closed form, at least given the missing cells."""
-
-
 def engines(text: str, models: Sequence[str], known: Iterable[str]) -> dict[str, str]:
     """Return the engine of each model from ``NAME``, ``MODEL=NAME``, or several of these with commas.
 
     Raises
     ------
     InputError
-        If a name is not known, two engines are given for all models, or a model has no such engine.
+        If a name is not known, or two engines are given for all models.
     """
     known = [AUTO, *known]
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -145,11 +141,6 @@ def engines(text: str, models: Sequence[str], known: Iterable[str]) -> dict[str,
             continue
         one_of(model, models, "--inference")
         chosen[model] = one_of(engine, known, "--inference")
-        if model == "lr" and engine in CLOSED_FORM:
-            raise InputError(
-                f"--inference lr={engine} is not possible, as the posterior of logistic regression has no closed form; "
-                "take lr=laplace, lr=slice or lr=map"
-            )
     return chosen
 
 
@@ -256,24 +247,16 @@ def read_cost(path: str, labels: list[str]) -> Array:
 
     try:
         how: dict[str, Any] = {"header": True, "keep": ["c1", "c1_"]}  # as a corner without a name is called
-        table = read_table(path, {str(read_table(path, **how).columns[0]): "text"}, **how)
+        true, *predicted = map(str, read_table(path, **how).columns)
+        table = read_table(path, {true: "text"}, **how).set_index(true)
     except InputError as reason:
         raise InputError(f"--cost {reason}") from None
-    size, table = len(labels), table.iloc[:, 1:].set_axis(table.iloc[:, 0].fillna(""))
-    if table.shape != (size, size):
-        raise InputError(
-            f"--cost {path} must have a header and {size} rows of a true label and {size} numbers; "
-            f"the labels are {listed(labels)}"
-        )
-    for place, found in (("header", list(table.columns)), ("first column", list(table.index))):
+    for place, found in (("header", predicted), ("first column", table.index.fillna("").tolist())):
         if sorted(found) != sorted(labels):
-            raise InputError(f"--cost {path}: the {place} has {listed(found)}, but the labels are {listed(labels)}")
-    cells = table.loc[labels, labels]
-    costs: Array = cells.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
-    for true, predicted in np.argwhere(~np.isfinite(costs))[:1]:
-        cell = "nothing" if cells.isna().iat[true, predicted] else repr(str(cells.iat[true, predicted]))
-        raise InputError(
-            f"--cost {path} has {cell} for {labels[true]} predicted as {labels[predicted]}, which is not a finite "
-            "number; write one"
-        )
+            raise InputError(
+                f"--cost {path}: the {place} has {listed(found) or 'no label'}, but the labels are {listed(labels)}"
+            )
+    costs: Array = table.loc[labels, labels].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
+    for row, column in np.argwhere(~np.isfinite(costs))[:1]:
+        raise InputError(f"--cost {path} has no number for {labels[row]} predicted as {labels[column]}; write one")
     return costs

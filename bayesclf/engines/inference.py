@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.arrays import Array, Parameters, require_number
-from bayesclf.constraints import Instance, OrNone, Whole, require
+from bayesclf.arrays import Array, Parameters
+from bayesclf.constraints import Instance, OrNone, Whole, require, require_number
 from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts, slices
 from bayesclf.engines.augmentation import Augmentation
@@ -25,7 +25,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
+from bayesclf.posterior.hypotheses import SeededDraws, to_dataset
 from bayesclf.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -74,29 +74,6 @@ class Auto(Concise):
         require(Instance(NUTS), nuts=self.nuts)
         require(Instance(Slice), slice=self.slice)
         require(Instance(Augmentation), augmentation=self.augmentation)
-
-
-WORK_LIMIT = 500_000
-"""Rows × columns × weight vectors beyond which `auto` never samples logistic regression by NUTS in a comparison."""
-
-COMPARISON_NUTS = NUTS(draws=500, tune=300, target_accept=0.9)
-"""NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
-
-COMPARISON_AUTO = Auto(
-    replace(Auto().laplace, draws=COMPARISON_NUTS.draws),
-    COMPARISON_NUTS,
-    Slice(draws=COMPARISON_NUTS.draws),
-    Augmentation(draws=COMPARISON_NUTS.draws),
-)
-"""`auto` for the same purpose, with as many draws from whichever engine it takes."""
-
-COMPARISON_LAPLACE = Laplace(draws=250)
-"""Laplace for the same purpose, beyond the limit: each proposal costs a pass over all rows."""
-
-
-def for_predictions(work: int) -> Auto | Laplace:
-    """Return the engine that `auto` stands for where only predictions are wanted, by the cost of one gradient."""
-    return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
 
 
 def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Engine, str]:
@@ -149,12 +126,21 @@ def _sliced(model: Model, chains: slices.Chains) -> Draws:
     return draws
 
 
-MOST_CHECKED = 500
-"""Parameters whose convergence is checked after data augmentation: to check thousands takes longer than their draws."""
+MOST_CHECKED = 100
+"""Parameters whose convergence is checked after slices and data augmentation: more take longer than their draws."""
 
 MOST_NUTS_PARAMETERS = 5_000
 """Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
 
+
+POSTERIOR_BYTES = 2**26
+"""Largest size of an exact posterior's draws in memory; a larger posterior is stored as a seed."""
+
+DRAW_BLOCK_BYTES = 2**22
+"""Draws that are made at once, at least one of them. It is part of what a seed means: other sizes, other draws."""
+
+NUMBER = 8
+"""Bytes of a number."""
 
 FEWEST_EXACT = 50
 """Draws per chain that `auto` takes at least where the default number does not fit in memory."""
@@ -369,6 +355,12 @@ def _exact(model: Model, engine: Exact, seed: int) -> Draws:
     return Draws(parameters, engine.chains, seeded=seeded)
 
 
+def seeded_if_large(model: Model, draws: int, seed: int) -> SeededDraws | None:
+    """Return how to make draws of a model that would exceed `POSTERIOR_BYTES`; None where they fit."""
+    size = NUMBER * parameter_count(model)
+    return None if size * draws <= POSTERIOR_BYTES else SeededDraws(seed, draws, max(1, DRAW_BLOCK_BYTES // size))
+
+
 def _require_few(model: Model) -> None:
     """Raise `Refused` where NUTS would take hours; said before its memory, which fewer draws would not save."""
     count = parameter_count(model)
@@ -450,8 +442,10 @@ def _from_zero(model: LogisticModel, name: str, ascent: GradientAscent, rng: np.
     return trace
 
 
-NUMBER = 8
-"""Bytes of a number."""
+def parameter_count(model: Model) -> int:
+    """Return how many numbers one hypothesis has."""
+    coords = model.coords()
+    return sum(int(np.prod([len(coords[axis]) for axis in axes])) for axes in model.dims().values())
 
 
 def require_room(model: Model, engine: Exact | Augmentation | Laplace | NUTS | Slice) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.arrays import Array, DrawZ, Integers, Parameters
 from bayesclf.constraints import Number, Whole, require
 from bayesclf.display import Concise
 from bayesclf.engines.convergence import smoothed
 from bayesclf.errors import Refused
-from bayesclf.models import DrawZ, Model
+from bayesclf.models import Model
 
 if TYPE_CHECKING:
     import xarray as xr

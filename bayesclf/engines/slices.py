@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bayesclf.models.logistic.density import LogisticDensity
 
-LOOKS = 5
+LOOKS = 10
 """Evaluations of the density for each step of a chain."""
 MOST_WORK = 6e10
 """Multiplications that chains may take, half a minute."""
@@ -70,7 +70,7 @@ class Slice(Concise):
     draws: int = 1000
     tune: int = 100
     chains: int = 4
-    thin: int = 5
+    thin: int = 2
 
     def __post_init__(self) -> None:
         require(Whole(1), draws=self.draws, chains=self.chains, thin=self.thin)

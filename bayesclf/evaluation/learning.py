@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.arrays import Integers
-from bayesclf.attached import LearningCurveMethods, with_methods
 from bayesclf.classifiers.inputs import checked_labels, seed_of
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
@@ -19,6 +18,7 @@ from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, peers, scores
 from bayesclf.evaluation.cross_validation import Question, Split, Study, checked_rules, folds_of, labeled_table
 from bayesclf.evaluation.scores import RowScores
+from bayesclf.methods import LearningCurveMethods, with_methods
 from bayesclf.progress import Progress
 from bayesclf.wording import joined, pair
 from bayesclf.workers import require_jobs

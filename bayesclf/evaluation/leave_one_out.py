@@ -24,16 +24,15 @@ from bayesclf.classifiers.inputs import checked_labels, require_labels_as
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, Slice, inference
 from bayesclf.engines.convergence import of_unit_scale, single, smoothed
-from bayesclf.engines.inference import Engine
+from bayesclf.engines.inference import Engine, parameter_count
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused, warn
 from bayesclf.families.base import Statistics
 from bayesclf.models import Model
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import GenerativeModel, tempered
 from bayesclf.models.logistic.design import Matrix
 from bayesclf.models.logistic.model import LogisticModel, StreamedModel
-from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
+from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES, Gibbs
 from bayesclf.tables.columns import Rows
@@ -136,7 +135,7 @@ def loo(
     ``bayes-optimal`` log Σ_s r_s P(y_i | x_i, θ_s) / Σ_s r_s
     ``predictive``    log Σ_s r_s p(x_i, y_i | θ_s) / Σ_s r_s p(x_i | θ_s)
     ``tempered``      log Σ_s r_s P(y_i | T_s, b_s, L_i) / Σ_s r_s, r_s ∝ 1/P(y_i | T_s, b_s, L_i), with the exact
-                      log densities L_i of `bayesclf.models.tempered`
+                      log densities L_i of `bayesclf.models.generative.LeftOut`
     ================= ==========================================================
 
     For logistic regression r_s ∝ 1/P(y_i | x_i, θ_s), both scores are equal, and `arviz.loo` gives the same. A

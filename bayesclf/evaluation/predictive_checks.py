@@ -20,16 +20,17 @@ from scipy import sparse
 from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.arrays import Array, Integers, Parameters, require_number
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.inputs import checked_labels, seed_of
-from bayesclf.constraints import Flag, Whole, require
+from bayesclf.constraints import Flag, Whole, require, require_number
+from bayesclf.engines.inference import parameter_count
 from bayesclf.errors import Refused
 from bayesclf.families.dirichlet import canonical
 from bayesclf.models import Model
 from bayesclf.models.generative import Block
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
+from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables.columns import Rows
 
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import EVENTS, NUMBERS, Axes, Family, Statistics
 from bayesclf.families.cells import PROBE, ValueCounts
 from bayesclf.families.gamma import Gamma
-from bayesclf.families.gaussian import Gaussian, LogNormal
+from bayesclf.families.gaussian import Gaussian, LogNormal, Moments, part_of_more
 from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
-from bayesclf.families.moments import Moments, part_of_more
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson
 

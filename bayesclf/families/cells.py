@@ -155,8 +155,8 @@ class ValueCounts(Statistics):
         """Count the values in rows `X` (row, feature), NaN where a cell is missing, with label codes `y` (row)."""
         weighed = np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
         columns = []
-        for column in X.columns if isinstance(X, Numbers) else np.asarray(X).T:
-            cells = np.ascontiguousarray(column, dtype=float)
+        table = X if isinstance(X, Numbers) else Numbers(tuple(np.asarray(X).T), len(y))
+        for cells in table.by_column():
             seen = ~np.isnan(cells) & weighed
             own = cells, y, sample_weight
             if not seen.all():

@@ -12,9 +12,10 @@ from scipy.special import digamma, gammaln
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import require
 from bayesclf.families.base import POSITIVE, SCALE, Support, require_each
+from bayesclf.families.dirichlet import stirling
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, zero_of
-from bayesclf.families.template import NUMPY, TINY, CellSums, stirling
+from bayesclf.families.template import NUMPY, TINY, CellSums
 from bayesclf.families.terms import Density
 
 SPREAD = 1.5

@@ -25,8 +25,6 @@ GRID = 10
 """Number of values of log α in the first search: the criterion can have several maxima."""
 TOLERANCE = 1e-4
 """Error of log α, below the digits that notes show."""
-MOST_ROWS = 5_000
-"""Rows that are left out, one at a time; of more rows, as many at even distances. All rows count as training rows."""
 FEW_ROWS = 500
 """Rows by which the first search is made."""
 NEAR = 0.1
@@ -109,45 +107,26 @@ class LearntAlpha:
         return np.asarray(-0.5 * (np.log(alpha / self.median) / self.spread) ** 2)
 
 
-def learned_by(family: Any) -> LearntAlpha | None:
-    """Return how the α of a family as the user gave it is learned; None where it is not."""
-    alpha = getattr(family, "alpha", None)
-    return alpha if isinstance(alpha, LearntAlpha) else None
+def learned_from_rows(
+    family: Any, statistics: Statistics, X: Any, y: Integers, weight: Array | None, class_prior: ClassPrior
+) -> Any:
+    """Return a family whose α is a `LearntAlpha` with the α that is learned by leave-one-out.
 
-
-def learned_from_rows[F](
-    family: F, statistics: Statistics, X: Any, y: Integers, weight: Array | None, class_prior: ClassPrior
-) -> F:
-    """Return a family with the α that is learned by leave-one-out; any other family as it is.
-
-    `family`: With its prior as the user gave it. `X`: All training rows in the family's encoding, (row, feature). `y`:
-    Their label codes (row). `weight`: How often each row counts, (row); None for once. `class_prior`: The posterior of
-    π given all rows.
+    `family`: With its prior as the user gave it. `X`: The rows to leave out in the family's encoding, (row, feature).
+    `y`: Their label codes (row). `weight`: How often each row counts, (row); None for once. `class_prior`: The
+    posterior of π given all rows.
     """
-    settings, counts = learned_by(family), cast("Any", family)
-    if settings is None:
-        return family
-    kept, rows = counts.informative(statistics), left_out_rows(weight, len(y))
+    kept = family.informative(statistics)
     if not kept.all():
         statistics, X = statistics.select(kept), X[:, kept]
-    if not len(rows) or not settings.learned(counts.sizes(statistics.axes)).any():
+    if not len(y) or not family.alpha.learned(family.sizes(statistics.axes)).any():
         return family
-    if len(rows) < len(y):
-        X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
-    score = coarse = criterion(counts, statistics, X, y, weight, class_prior)
+    score = coarse = criterion(family, statistics, X, y, weight, class_prior)
     if len(y) > FEW_ROWS:
         few = np.linspace(0, len(y) - 1, FEW_ROWS).astype(np.intp)
         times = len(y) / FEW_ROWS * (np.ones(FEW_ROWS) if weight is None else weight[few])
-        coarse = criterion(counts, statistics, X[few], y[few], times, class_prior)
-    return cast("F", replace(counts, alpha=replace(settings, value=maximum(score, coarse))))
-
-
-def left_out_rows(weight: Array | None, rows: int) -> Integers:
-    """Return the numbers of the rows that are left out: a row of weight w is w rows, and one of them is left out."""
-    whole = np.arange(rows) if weight is None else np.flatnonzero(weight >= 1)
-    if len(whole) <= MOST_ROWS:
-        return whole
-    return whole[np.linspace(0, len(whole) - 1, MOST_ROWS).astype(np.intp)]
+        coarse = criterion(family, statistics, X[few], y[few], times, class_prior)
+    return replace(family, alpha=replace(family.alpha, value=maximum(score, coarse)))
 
 
 def criterion(

@@ -17,9 +17,9 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.categorical import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.cells import dense
+from bayesclf.families.dirichlet import log_rising
 from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.page_tables import observe_counts
-from bayesclf.families.template import log_rising
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
 STEPS = 64

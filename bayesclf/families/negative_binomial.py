@@ -14,9 +14,10 @@ from scipy.special import digamma, gammaln, xlog1py
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families.base import EVENTS, MOST_EVENTS, Axes, Support, require_each
+from bayesclf.families.dirichlet import log_rising, stirling
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, zero_of
-from bayesclf.families.template import TINY, CellSums, log_rising, stirling
+from bayesclf.families.template import TINY, CellSums
 from bayesclf.families.terms import Density
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import require
 from bayesclf.errors import InputError
 from bayesclf.families.base import EVENTS, NOT_NEGATIVE, SCALE, Support, require_each
+from bayesclf.families.dirichlet import log_rising
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.template import TINY, CellSums, ConjugateFamily, log_rising
+from bayesclf.families.template import TINY, CellSums, ConjugateFamily
 from bayesclf.families.terms import Density
 
 

@@ -26,12 +26,6 @@ from bayesclf.families.terms import LinearDesign, LinearTerms
 TINY = np.finfo(float).tiny
 """The smallest number above 0 of full precision."""
 
-SMALL = 10.0
-"""Arguments from which Stirling's series has all digits."""
-
-STIRLING = (-691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
-"""Coefficients of the series of z times its correction in powers of 1/z², the highest first."""
-
 NUMPY = SimpleNamespace(log=logs, log1p=np.log1p, gammaln=gammaln)
 """The functions of `CellFamily.natural`, of arrays."""
 
@@ -253,23 +247,3 @@ class ConjugateFamily(CellFamily):
         """Return the prior with a and b after the sums of the rows."""
         a, b = self.after(self.state(), *statistics.rows())
         return replace(self, a=a, b=b)
-
-
-def log_rising(z: Array, k: Array) -> Array:
-    """Return log Γ(z + k)/Γ(z), which loses no digits where z is large."""
-    large = np.maximum(z, SMALL)
-    difference = (large - 0.5) * np.log1p(k / large) + k * (np.log(large + k) - 1)
-    by_series = np.asarray(difference + stirling(large + k) - stirling(large))
-    return by_series if np.all(large == z) else np.where(z >= SMALL, by_series, gammaln(z + k) - gammaln(z))
-
-
-def stirling(z: Array) -> Array:
-    """Return log Γ(z) − (z − ½) log z + z − ½ log 2π, Stirling's correction, without cancellation."""
-    large = np.maximum(z, SMALL)
-    inverse = 1 / large
-    square = inverse**2
-    series = inverse * np.polyval(STIRLING, square)
-    if np.all(large == z):
-        return np.asarray(series)
-    direct = gammaln(z) - (z - 0.5) * np.log(z) + z - 0.5 * np.log(2 * np.pi)
-    return np.asarray(np.where(z >= SMALL, series, direct))

@@ -384,7 +384,6 @@ def predict_stream(
     interval: float | None = None,
     sets: float | None = None,
     uncertainty: bool = False,
-    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     copy: Sequence[str] = (),
     reading: Mapping[str, Any] | None = None,
     resume: bool = False,
@@ -409,13 +408,12 @@ def predict_stream(
         As in `predict`; the rule ``"gibbs"`` draws the hypothesis of a row by its number, whatever the batches.
     interval, sets, uncertainty
         As in `predict_frame`; by default none is added to labels and probabilities.
-    missing : mapping from column to values, sequence of values, or None
-        By column, values that stand for "missing"; or those of all columns. Those of the fit stay so.
     copy : sequence of str
         Columns of the table that are written before the predictions. Columns that the model does not need are, too, if
         their names say that they name rows: "id", "uuid", "patient_id", "PassengerId".
     reading : mapping of str or None
-        How files are read, as in `fit_stream`: ``{"separator": ";"}``.
+        How files are read, as in `fit_stream`: ``{"separator": ";"}``. Values that stood for "missing" in the fit
+        still do.
     resume : bool
         Whether to keep the parts that an interrupted call has written to the folder, and to write the others.
         Model, rule and files must be the same; files are compared by names, sizes and times of the last change.
@@ -437,7 +435,7 @@ def predict_stream(
     require(OrNone(Instance(Mapping, "a mapping")), reading=reading)
     decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
     require(Several("columns, such as ['name']"), copy=copy)
-    given: dict[str, Any] = {"missing": missing, "copy": copy, "resume": resume, "progress": progress}
+    given: dict[str, Any] = {"copy": copy, "resume": resume, "progress": progress}
     return write_predictions(classifier, source, output, decision, extras, reading=reading, **given).rows
 
 
@@ -448,7 +446,6 @@ def write_predictions(
     decision: Decision,
     extras: Extras,
     *,
-    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     copy: Sequence[str] = (),
     resume: bool = False,
     progress: Progress = None,
@@ -468,8 +465,6 @@ def write_predictions(
         that are complete one after the other.
     decision, extras
         As in `prediction_columns`.
-    missing
-        By column, values that stand for "missing"; or those of all columns.
     copy
         Columns that are written before the predictions, besides those that name rows.
     resume
@@ -503,7 +498,7 @@ def write_predictions(
         kinds |= {name: "text" for name in copy if name not in needed}
     read = dict.fromkeys([*copy, *needed])
     given = reading or {}
-    of_fit = {"missing": wish_of(given, missing=missing).missing, "keep": [*given.get("keep", ()), *copy]}
+    of_fit = {"missing": wish_of(given).missing, "keep": [*given.get("keep", ()), *copy]}
     how = as_read(classifier, {**given, **of_fit})
     stream = open_stream(source, wish_of(how, kinds), Wanted(read, row_names=True))
     kept = [*(name for name in stream.names if name not in read), *dict.fromkeys(copy)]
@@ -589,26 +584,30 @@ class _Answers:
         self._kept = kept
 
     def __iter__(self) -> Iterator[Columns]:
-        stream, start, before = self._stream, time.perf_counter(), self.rows
+        stream, start, before, seen = self._stream, time.perf_counter(), self.rows, 0
         with shown(f"predicting {stream.where}", stream.rows or 0, self._progress) as tell:
             needed = self._classifier.columns_
-            for batch in stream.batches(before):
-                X = batch.table[[column.name for column in needed]]
+            for batch in stream.batches():
+                seen += len(batch.table)
+                table = batch.table.tail(max(0, seen - self.rows))  # the rows after those that are predicted already
+                if not len(table):
+                    continue
+                X = table[[column.name for column in needed]]
                 X = with_levels(X, needed) if stream.from_file else X
                 try:
                     for sentence in unlike_training(X, needed, self._told, self.rows + len(X)):
                         self._tell_unseen(sentence)
                     found = prediction_columns(self._classifier, X, self._decision_after(self.rows), self._extras)
                 except InputError as reason:
-                    if len(batch.table) == stream.rows:
+                    if len(table) == stream.rows:
                         raise
                     first = f"{batch.where}, counting from row {self.rows + 1:,} of the stream"
                     raise type(reason)(f"{first}: {reason}") from None
-                numbers = np.arange(self.rows + 1, self.rows + len(batch.table) + 1)
+                numbers = np.arange(self.rows + 1, seen + 1)
                 self.rows += len(numbers)
                 if found["predicted"].dtype == object:
                     self.rejected += found["predicted"].tolist().count(None)
-                yield {"row": numbers} | _kept(batch.table[self._kept], found) | found
+                yield {"row": numbers} | _kept(table[self._kept], found) | found
                 speed = (self.rows - before) / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", self.rows, stream.rows or self.rows)
         if not self.rows:

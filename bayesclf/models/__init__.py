@@ -6,10 +6,8 @@ leading draw axis. So a point estimate is a posterior of one hypothesis, and eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
-
-import numpy as np
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.tables.columns import Rows
@@ -19,10 +17,7 @@ if TYPE_CHECKING:
 
     from bayesclf.models.generative import Block
 
-__all__ = ["DrawZ", "Model"]
-
-type DrawZ = Callable[[np.random.Generator, int, int], tuple[Array, Array]]
-"""From a random generator, a number and a size to draws z (draw, coordinate) and log q(z) (draw), up to a constant."""
+__all__ = ["Model"]
 
 
 class Model(Protocol):

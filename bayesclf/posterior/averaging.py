@@ -28,7 +28,6 @@ from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
-from bayesclf.families import dirichlet
 from bayesclf.models.logistic.design import LinearScores
 from bayesclf.posterior import linear
 from bayesclf.posterior.hypotheses import HypothesisSet
@@ -278,7 +277,8 @@ def _log_mean(answers: Answers) -> Array:
 
 def _logarithms(proba: Array) -> Array:
     """Return log P (row, outcome) of probabilities whose small ones are precise: the largest is one less the others."""
-    logs = dirichlet.logs(proba)
+    with np.errstate(divide="ignore"):
+        logs = np.log(proba)
     rows, largest = np.arange(len(proba)), proba.argmax(axis=1)
     others = proba.copy()
     others[rows, largest] = 0.0

@@ -18,19 +18,12 @@ from scipy.special import logsumexp
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.models import Model
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import GenerativeModel, alone, densities, tempered
 from bayesclf.models.logistic.design import LinearScores
-from bayesclf.models.tempered import alone, densities, tempered
 from bayesclf.tables.columns import Rows
 
 if TYPE_CHECKING:
     import xarray as xr
-
-POSTERIOR_BYTES = 2**26
-"""Largest size of an exact posterior's draws in memory; a larger posterior is stored as a seed."""
-
-DRAW_BLOCK_BYTES = 2**22
-"""Draws that are made at once, at least one of them. It is part of what a seed means: other sizes, other draws."""
 
 
 class HypothesisSet(Protocol):
@@ -163,7 +156,7 @@ class Hypotheses(HypothesisSet):
 
 @dataclass(frozen=True)
 class TemperedHypotheses(Hypotheses):
-    """Values of T and b, by which log p(x | k, D) of a generative model is believed; see `bayesclf.models.tempered`.
+    """Values of T and b of `bayesclf.models.generative.LeftOut`, by which log p(x | k, D) of a model is believed.
 
     `draws`: Hypotheses of the model, over which p(x | k, θ) is averaged for rows whose gaps leave no closed form;
     without them such rows are refused.
@@ -241,18 +234,6 @@ class SeededDraws:
 
     def _rng(self, number: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, number])
-
-
-def seeded_if_large(model: Model, draws: int, seed: int) -> SeededDraws | None:
-    """Return how to make draws of a model that would exceed `POSTERIOR_BYTES`; None where they fit."""
-    size = 8 * parameter_count(model)
-    return None if size * draws <= POSTERIOR_BYTES else SeededDraws(seed, draws, max(1, DRAW_BLOCK_BYTES // size))
-
-
-def parameter_count(model: Model) -> int:
-    """Return how many numbers one hypothesis has."""
-    coords = model.coords()
-    return sum(int(np.prod([len(coords[axis]) for axis in axes])) for axes in model.dims().values())
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,10 @@ CLASSES = {
     "families.cells": ("ColumnValues",),
     "families.histogram": ("Cells",),
     "families.mixed.regressions": ("NormalInverseGamma",),
-    "models.generative": ("Block", "GenerativeModel"),
+    "models.generative": ("Block", "GenerativeModel", "LeftOut"),
     "models.logistic.design": ("LogisticDesign",),
     "models.logistic.model": ("LogisticModel", "StreamedModel"),
     "models.logistic.prior": ("LearnedScale", "LogisticPrior"),
-    "models.tempered": ("LeftOut",),
     "posterior.hypotheses": ("SeededDraws",),
     "rules": ("Gibbs",),
     "tables.columns": ("Column",),
@@ -202,7 +201,7 @@ def check_classifier(clf: BayesClassifier, numbers: int, max_bytes: int) -> None
 
 def _check_sizes(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
     """Raise for more names than numbers, and for more draws than a file stands for."""
-    from bayesclf.posterior import hypotheses
+    from bayesclf.engines import inference
 
     for block in clf.model_.blocks:
         if (names := _names(block)) > numbers + SPARE_NAMES:
@@ -214,7 +213,7 @@ def _check_sizes(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
         return
     if seeded.draws < 1 or seeded.block < 1:
         raise ValueError(f"it has {seeded.draws} draws in blocks of {seeded.block}")
-    each = 8 * hypotheses.parameter_count(clf.model_)
+    each = 8 * inference.parameter_count(clf.model_)
     if (needed := -(-max(each, BYTES_OF_A_DRAW) * seeded.draws // DRAWN_AGAIN)) > max_bytes:
         raise TooManyDraws(
             f"each prediction of this model makes {seeded.draws:,} draws of {each // 8:,} numbers from a seed, more "
@@ -222,7 +221,7 @@ def _check_sizes(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
         )
     if seeded.block > 1 and each * seeded.block > LARGEST_BLOCK:
         raise ValueError(f"a block of {seeded.block} draws would take more than {LARGEST_BLOCK} bytes")
-    if seeded.draws > seeded.block and SMALLEST_BLOCK * each * seeded.block < hypotheses.DRAW_BLOCK_BYTES - each:
+    if seeded.draws > seeded.block and SMALLEST_BLOCK * each * seeded.block < inference.DRAW_BLOCK_BYTES - each:
         raise ValueError(f"its {seeded.draws:,} draws are in blocks of {seeded.block}")
 
 

@@ -74,9 +74,9 @@ def warn_of_signs(signs: Mapping[str, str], expected: Mapping[str, str] | None) 
             )
 
 
-def is_described(X: Any) -> bool:
-    """Return whether it was already said, or decided, which columns of a table are of no use."""
-    return NOTES in getattr(X, "attrs", {})
+def is_described(X: Any, frame: pd.DataFrame) -> bool:
+    """Return whether there is no more to say of what columns are for: reading X said it, or all are floats."""
+    return NOTES in getattr(X, "attrs", {}) or all(map(pd.api.types.is_float_dtype, set(frame.dtypes)))
 
 
 def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
@@ -45,16 +45,37 @@ LISTED_SETS = 40
 
 
 @dataclass(frozen=True)
-class About:
-    """What is known of a table without reading it; `columns` counts the labels' column."""
+class DatasetInfo:
+    """What is known of a data set without loading it.
 
-    rows: int
-    columns: int
-    classes: int
+    Attributes
+    ----------
+    name : str
+        What `load` takes.
+    place : str
+        "own" (ships with this package), "sklearn" (ships with scikit-learn), "folder" (in the folder of BAYESCLF_DATA)
+        or "openml" (fetched from openml.org when it is loaded).
+    rows, columns : int or None
+        The size, the label column included; None of files, which are not read.
+    description : str
+        One line about the data.
+    classes : int or None
+        The number of classes; None of files.
+    source, creators, license, changes, note : str
+        As in `Dataset`; empty for tables of the user's own.
+    file : str
+        The file, of a table that ships with this package.
+    """
+
+    name: str
+    place: str
+    rows: int | None
+    columns: int | None
     description: str
-    creators: str
-    source: str
+    classes: int | None = None
     license: str = ""
+    source: str = ""
+    creators: str = ""
     changes: str = ""
     note: str = ""
     file: str = ""
@@ -70,9 +91,9 @@ PLACES = ("own", "sklearn", "folder", "openml")
 """Where data sets come from; the first place that has a name wins."""
 
 
-def _known_tables() -> dict[str, dict[str, About]]:
+def _known_tables() -> dict[str, dict[str, DatasetInfo]]:
     """Return what the README of the folder says of each table, by its place and its name."""
-    found: dict[str, dict[str, About]] = {place: {} for place in PLACES if place != "folder"}
+    found: dict[str, dict[str, DatasetInfo]] = {place: {} for place in PLACES if place != "folder"}
     text = (folder() / "README.md").read_text(encoding="utf-8")
     for name, section in re.findall(r"^### (\w+)\n(.*?)(?=\n##|\Z)", text, re.MULTILINE | re.DOTALL):
         said = dict(re.findall(r"^- (\w+): (.+)$", section, re.MULTILINE))
@@ -81,7 +102,7 @@ def _known_tables() -> dict[str, dict[str, About]]:
         rows, columns, classes = map(int, re.findall(r"(\d+) ", sizes or said["file"]))
         sentence = section.strip().partition("\n")[0].rstrip(".")
         said |= {"file": file, "description": sentence[:1].lower() + sentence[1:]}
-        found[place][name] = About(rows, columns, classes, **said)
+        found[place][name] = DatasetInfo(name, place, rows, columns, classes=classes, **said)
     return found
 
 
@@ -150,36 +171,6 @@ class Dataset(Displayed):
         if not self.target:
             raise InputError(f"{self.name} was read without a label column; name it with target=…")
         return self.frame[self.target]
-
-
-@dataclass(frozen=True)
-class DatasetInfo:
-    """What is known of a data set without loading it.
-
-    Attributes
-    ----------
-    name : str
-        What `load` takes.
-    place : str
-        "own" (ships with this package), "sklearn" (ships with scikit-learn), "folder" (in the folder of BAYESCLF_DATA)
-        or "openml" (fetched from openml.org when it is loaded).
-    rows, columns : int or None
-        The size, the label column included; None of files, which are not read.
-    description : str
-        One line about the data.
-    classes : int or None
-        The number of classes; None of files.
-    license : str
-        The license; empty for tables of the user's own.
-    """
-
-    name: str
-    place: str
-    rows: int | None
-    columns: int | None
-    description: str
-    classes: int | None = None
-    license: str = ""
 
 
 def load(
@@ -376,9 +367,7 @@ def available() -> list[DatasetInfo]:
             if place == "folder":
                 listed.append(DatasetInfo(shown, place, None, None, f"the file {_folder_files()[name].name}"))
             else:
-                about = KNOWN[place][name]
-                said = (about.rows, about.columns, about.description, about.classes, about.license)
-                listed.append(DatasetInfo(shown, place, *said))
+                listed.append(replace(KNOWN[place][name], name=shown))
             taken.add(name)
     return listed
 
@@ -391,7 +380,7 @@ class _Table(NamedTuple):
 
     frame: pd.DataFrame
     target: str | None
-    about: About
+    about: DatasetInfo
     stream: Stream | None = None
 
 
@@ -421,7 +410,7 @@ def _of_file(path: str | os.PathLike[str], description: str, wish: Wish) -> _Tab
     from bayesclf.tables.reading import read_file
 
     frame, stream = read_file(path, wish)
-    return _Table(frame, None, _about(frame, description, os.fspath(path)), stream)
+    return _Table(frame, None, DatasetInfo("", "", None, None, description, source=os.fspath(path)), stream)
 
 
 def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
@@ -430,8 +419,8 @@ def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
     from bayesclf.tables.streams import of_frame
 
     if place == "openml" and prefixed:
-        frame, target, about = _fetched(name)
-        return _Table(whole(of_frame(name, frame), wish), target, about)
+        found = _fetched(name)
+        return found._replace(frame=whole(of_frame(name, found.frame), wish))
     if place == "folder" and not os.environ.get(FOLDER_VARIABLE):
         raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
     if name not in _names(place):
@@ -517,18 +506,15 @@ def _read_named(name: str) -> pd.DataFrame:
     return pd.DataFrame({**numbers, "class": label.astype("str").str.removeprefix("tested_")})
 
 
-def _fetched(name: str) -> tuple[pd.DataFrame, str | None, About]:
+def _fetched(name: str) -> _Table:
     """Return any data set of openml.org, by name or number."""
     bunch = _fetch(name)
     named = list(bunch.target_names)
     target = str(named[0]) if len(named) == 1 else _label_column(bunch.frame)
     source = f"https://www.openml.org/d/{bunch.details.get('id', name)}"
     license = str(bunch.details.get("licence") or "not stated")
-    return bunch.frame, target, _about(bunch.frame, f"{name} from OpenML", source, license)
-
-
-def _about(frame: pd.DataFrame, description: str, source: str, license: str = "") -> About:
-    return About(len(frame), len(frame.columns), 0, description, "", source, license)
+    about = DatasetInfo(name, "openml", None, None, f"{name} from OpenML", license=license, source=source)
+    return _Table(bunch.frame, target, about)
 
 
 def _folder_files() -> dict[str, Path]:

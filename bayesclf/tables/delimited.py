@@ -7,11 +7,13 @@ import csv
 import gzip
 import io
 import re
+import zipfile
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -54,6 +56,13 @@ NO_TEXT = {
     b"<html": "a web page; download the file itself",
 }
 """What a file is that has the ending of a text, by its first bytes in any case, and what to do."""
+
+OTHER_TEXTS = {
+    re.compile(r"[-+]?\d+(\.\d+)?( qid:\d+)?( \d+:\S+)+\s*"): "in the format of svmlight; "
+    "sklearn.datasets.load_svmlight_file reads it",
+    re.compile(r"\+(-+\+)+\s*"): "a table drawn with lines; export it as csv, as psql --csv and mysql --batch do",
+}
+"""What a file of text is, by its first line, and what to do."""
 
 MOST_TITLES = 0.1
 """The largest share of lines, besides one, that are taken for titles where no separator is sure."""
@@ -202,6 +211,9 @@ def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = "
     separator = asked.separator
     lines = enumerate(io.StringIO(head, newline=""), 1)
     used = list(islice(((n, line) for n, line in lines if line.strip() and n not in skipped), 4 * HEAD_ROWS))
+    for form, what in OTHER_TEXTS.items():
+        if used and form.fullmatch(used[0][1]):
+            raise InputError(f"{path} is {what}")
     if len(used) > 1 and RULE.fullmatch(used[1][1]):
         skipped.add(used.pop(1)[0])
     own = SEPARATOR_LINE.fullmatch(used[0][1]) if used else None
@@ -290,8 +302,10 @@ def _unnamed(cells: Sequence[str], place: int, name: str, asked: Wish, path: Pat
 
 def _comment(lines: Sequence[str]) -> str | None:
     """Return what begins the comments at the start of a file, if it has some."""
+    quotes = accumulate((line.count('"') for line in lines), initial=0)  # odd inside a cell of several lines
+    outside = [line for line, before in zip(lines, quotes, strict=False) if before % 2 == 0]
     for mark in COMMENTS:
-        own = [line for line in lines if line.lstrip().startswith(mark)]
+        own = [line for line in outside if line.lstrip().startswith(mark)]
         others = [line for line in lines if not line.lstrip().startswith(mark)]
         if own and len(others) > 1:
             sign = _separator(others, ",")
@@ -573,20 +587,16 @@ def text_stream(
     names = names_of({path: _kept(found, wish) for path, found in layouts.items()}, wanted)
     own = wanted.of(names)
     surveys = {name: Survey(wish.codes(name), wish.as_written(name)) for name in own}
-    rows: dict[Path, int | None] = dict.fromkeys(paths)
+    rows: int | None = None
     held: list[pa.RecordBatch] = []
     if data is not None or not wish.surveys.keys() >= {*own}:
-        for path in paths:
-            found = []
-            for batch in _batches(path, layouts[path], own or names[:1], data):
-                found.append(batch.num_rows)
-                held += [] if data is None else [batch]
-                for name, survey in surveys.items():
-                    survey.add(batch.column(name))
-            rows[path] = sum(found)
-    known = list(rows.values())
-    total = None if None in known else sum(filter(None, known))
-    if total == 0:
+        rows = 0
+        for batch in (batch for path in paths for batch in _batches(path, layouts[path], own or names[:1], data)):
+            rows += batch.num_rows
+            held += [] if data is None else [batch]
+            for name, survey in surveys.items():
+                survey.add(batch.column(name))
+    if rows == 0:
         raise NoRows(f"{where} has no rows below its column names; add at least one")
     surveys |= {name: wish.surveys[name] for name in own if name in wish.surveys}
     written_as = dict.fromkeys(wanted.of_rows(own), "text")
@@ -605,11 +615,10 @@ def text_stream(
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, names=chosen)
 
-    read = reader(lambda: ((str(path), rows[path], partial(batches, path)) for path in paths))
-
+    read = reader(lambda: ((str(path), partial(batches, path)) for path in paths))
     of_words = frozenset(name for name, meaning in meanings.items() if meaning.held == "words")
     return Stream(
-        *(where, names, total, read),
+        *(where, names, rows, read),
         from_file=True,
         kinds=cast("Any", first.kinds),
         written=of_words,
@@ -660,7 +669,7 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
     """Return the layout of a file by its first bytes; where all are given, its rows are checked too."""
     head, whole = data or b"", True
     if data is None:
-        with _opened(path) as file:
+        with opened(path) as file:
             head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES
     for first, what in NO_TEXT.items():
@@ -685,15 +694,30 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
     return replace(found, notes=(*found.notes, *of_rows), sum_below=bool(of_rows))
 
 
+DAMAGE = {
+    ".gz": ("gzip", (gzip.BadGzipFile, EOFError, zlib.error)),
+    ".zip": ("zip", (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError)),
+}
+"""By their ending, how packed files are called, and what reading a damaged one raises."""
+
+
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, unpacked where it is packed."""
-    with regular(path, "a table") as file:
-        packed = path.name.lower().endswith(".gz")
+    ending = path.suffix.lower()
+    kind, errors = DAMAGE.get(ending, ("", ()))
+    with regular(path, "a table") as file, ExitStack() as stack:
         try:
-            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
-        except (EOFError, gzip.BadGzipFile) as error:
-            raise InputError(f"{path} is not a whole gzip file ({error}); copy or pack it again") from error
+            if ending == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(file))
+                members = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX" not in one.filename]
+                if len(members) != 1:
+                    raise InputError(f"{path} holds {len(members)} files; unpack it and give one of them")
+                yield stack.enter_context(archive.open(members[0]))
+            else:
+                yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if ending == ".gz" else file
+        except errors as error:
+            raise InputError(f"{path} is not a whole {kind} file ({one_line(error)}); copy or pack it again") from error
 
 
 def _batches(path: Path, found: Found, names: Sequence[str], data: bytes | None = None) -> Iterator[pa.RecordBatch]:
@@ -711,7 +735,7 @@ def _batches(path: Path, found: Found, names: Sequence[str], data: bytes | None 
     size = max(BLOCK, len(data or b"") + 1)  # a cell must end in the block in which it begins
     read = arrow.ReadOptions(block_size=min(size, 2**31 - 1), column_names=list(found.names))
     try:
-        with _opened(path) if data is None else nullcontext(io.BytesIO(data)) as file, ExitStack() as stack:
+        with opened(path) if data is None else nullcontext(io.BytesIO(data)) as file, ExitStack() as stack:
             source: Any = file
             if found.plain:
                 file.read(3) if found.encoding == "utf-8-sig" else None

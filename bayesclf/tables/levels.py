@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
 
@@ -98,9 +99,13 @@ def leading_number(level: object) -> tuple[float, bool]:
     return (float(found[2]), found[1] not in ("<", "≤")) if found else (math.inf, True)
 
 
-def has_order(dtype: Any) -> bool:
-    """Return whether a dtype is that of an ordered categorical."""
-    return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
+def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
+    """Return the codes of the classes as people read them: in the order of an ordered categorical, or sorted."""
+    codes = range(len(classes))
+    dtype: Any = getattr(y, "dtype", None)
+    if not getattr(dtype, "ordered", False):
+        return tuple(codes)
+    return tuple(sorted(codes, key=lambda code: list(dtype.categories).index(classes[code])))
 
 
 def in_order(values: set[Hashable]) -> tuple[Hashable, ...]:

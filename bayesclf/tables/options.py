@@ -227,5 +227,5 @@ def option(name: str, value: Any = VALUE) -> str:
     shown = "…" if value is VALUE else repr(value)
     if name == "kind":
         return f"{'kinds' if caller == 'stream' else 'dtypes'}={shown}"
-    in_reading = caller == "stream" and name in OPTIONS and name != "missing"
+    in_reading = caller == "stream" and name in OPTIONS
     return f"reading={{{name!r}: {shown}}}" if in_reading else f"{name}={shown}"

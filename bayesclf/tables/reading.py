@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import glob
-import gzip
 import io
 import json
 import os
 import zipfile
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesclf.arrays import most_bytes, require_bytes
-from bayesclf.constraints import PATH, Instance, OrNone, require
+from bayesclf.constraints import PATH, Instance, OrNone, most_bytes, require, require_bytes
 from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, not_plain, require_column, require_kinds
-from bayesclf.tables.delimited import decoded, encoding_of, require_names, text_stream
+from bayesclf.tables.delimited import decoded, encoding_of, opened, require_names, text_stream
 from bayesclf.tables.options import READING, Wish, named_for, option, wish_of
 from bayesclf.tables.remarks import cut, require_emptied
 from bayesclf.tables.streams import (
@@ -158,9 +155,7 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, S
 
 def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
     """Return the stream of a file that is read at once, its rows checked."""
-    with regular(path, "a table") as file:
-        ending = _ending(path)
-        data = _read_bytes(file, path)
+    ending, data = _ending(path), _read_bytes(path)
     where, notes = str(path), tuple[str, ...]()
     if ending == ".xlsx":
         data, sheet, others = _of_excel(data, path, wish.names)
@@ -201,39 +196,31 @@ def whole(stream: Stream, wish: Wish) -> pd.DataFrame:
 
 def _ending(path: Path) -> str:
     """Return the ending of a table file without that of its packing."""
-    name = path.name.lower()
-    for ending in ENDINGS:
-        if name.endswith(ending):
-            return ending.removesuffix(".gz").removesuffix(".zip")
+    if (found := _among(ENDINGS, path)) is not None:
+        return found
     for ending, line in CONVERTED.items():
-        if name.endswith(ending):
+        if path.name.lower().endswith(ending):
             said = line.format(path=path, csv=path.with_suffix(".csv").name)
             raise InputError(f"{path} is a file of another program; convert it by {said}")
     raise InputError(f"{path} has an ending that is not known; tables end in {listed(ENDINGS)}")
 
 
-def _read_bytes(file: IO[bytes], path: Path) -> bytes:
+def _among(endings: Sequence[str], path: Path) -> str | None:
+    """Return the ending of a file, one of some, without that of its packing."""
+    name = path.name.lower()
+    found = next((ending for ending in endings if name.endswith(ending)), None)
+    return None if found is None else found.removesuffix(".gz").removesuffix(".zip")
+
+
+def _read_bytes(path: Path) -> bytes:
     """Return the bytes of a file, unpacked as far as memory may be taken."""
-    name, most = path.name.lower(), most_bytes() + 1
+    packed = path.suffix.lower() in (".gz", ".zip")
     try:
-        if name.endswith(".gz"):
-            with gzip.GzipFile(fileobj=file) as packed:
-                data = packed.read(most)
-        elif name.endswith(".zip"):
-            with zipfile.ZipFile(file) as archive:
-                members = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX" not in one.filename]
-                if len(members) != 1:
-                    raise InputError(f"{path} holds {len(members)} files; unpack it and give one of them")
-                with archive.open(members[0]) as member:
-                    data = member.read(most)
-        else:
-            data = file.read()
-    except (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
-        kind = "zip" if name.endswith(".zip") else "gzip"
-        raise InputError(f"{path} is not a whole {kind} file ({one_line(error)}); copy or pack it again") from error
+        with opened(path) as file:
+            data = file.read(most_bytes() + 1 if packed else -1)
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the path and the disk") from error
-    if name.endswith((".gz", ".zip")):
+    if packed:
         require_bytes(len(data), f"{path}, unpacked,", "give a part of it")
     if not data:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
@@ -303,7 +290,7 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
     import pyarrow.parquet as pq
 
     columns = dict[Path, tuple[str, ...]]()
-    rows, plain = dict.fromkeys(paths, 0), frozenset[str]()
+    rows, plain = 0, frozenset[str]()
     for path in paths:
         with _parquet(path) as file:
             schema = file.schema_arrow
@@ -316,9 +303,9 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
                     raise not_plain(f"cells of the type {one.type}", one.name, f"{path}: ")
             columns[path] = own
             plain |= written_out(schema)
-            rows[path] = file.metadata.num_rows
+            rows += file.metadata.num_rows
     names = names_of(columns, wanted)
-    if not sum(rows.values()):
+    if not rows:
         raise NoRows(f"{where} has no rows; give at least one")
 
     def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:
@@ -330,8 +317,8 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
         with pq.ParquetFile(path, read_dictionary=words) as coded, _damage(path):
             yield from coded.iter_batches(size, columns=chosen)
 
-    read = reader(lambda: ((str(path), rows[path], partial(batches, path)) for path in paths))
-    return Stream(where, names, sum(rows.values()), read, from_file=True, written=plain, files=tuple(paths))
+    read = reader(lambda: ((str(path), partial(batches, path)) for path in paths))
+    return Stream(where, names, rows, read, from_file=True, written=plain, files=tuple(paths))
 
 
 def _rows_at_once(file: pq.ParquetFile, chosen: Sequence[str]) -> int:
@@ -470,8 +457,7 @@ def files_of(path: str) -> list[Path]:
 
 def _streamed_ending(path: Path) -> str | None:
     """Return the ending of a file without ".gz"; None for one that is not read in batches."""
-    name = path.name.lower()
-    return next((ending.removesuffix(".gz") for ending in STREAMED_ENDINGS if name.endswith(ending)), None)
+    return _among(STREAMED_ENDINGS, path)
 
 
 def require_elsewhere(output: Path, source: Any, option: str) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import gammaln
 
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
@@ -441,8 +440,10 @@ def names_rows(column: pd.Series[Any]) -> str:
     """Return how a column names or numbers the rows; empty if it does neither.
 
     Words name the rows if nearly all are different and they are no numbers. Whole numbers do if they only rise or fall.
-    Different ones do if measured ones would not differ (`all_different`). Both do if the column is called an identifier
-    and has few rows for each value, such as those of one patient.
+    Different ones do if chance would have made two of them equal: n independent numbers of a range of R whole numbers
+    are all different with probability Π(1 − i/R) over i < n at most, which is below exp(−n(n − 1)/2R); the range of the
+    cells is taken to be wider by (n + 1)/(n − 1), as the extremes of uniform numbers lie inside it. Both do if the
+    column is called an identifier and has few rows for each value, such as those of one patient.
     """
     values = column.dropna()
     if len(values) < FEWEST_ROWS:
@@ -461,42 +462,15 @@ def names_rows(column: pd.Series[Any]) -> str:
         return "has a different value in almost every row"
     if different < len(x):
         return identifier
-    steps = np.diff(x)
-    counts = all_different(len(x), np.ptp(x) + 1) < CHANCE or (steps > 0).all() or (steps < 0).all()
+    steps, n = np.diff(x), len(x)
+    by_chance = np.exp(-n * (n - 1) ** 2 / (2 * (n + 1) * (np.ptp(x) + 1)))
+    counts = by_chance < CHANCE or (steps > 0).all() or (steps < 0).all()
     return "numbers the rows" if counts or named else ""
 
 
 def _mostly_numbers(values: pd.Series[Any]) -> bool:
     plain = sum(bool(PLAIN.fullmatch(str(value).strip())) for value in values)
     return plain >= MOST_DIFFERENT * len(values) or numbers_as_words(values) is not None
-
-
-def all_different(values: int, span: float) -> float:
-    """Return the largest probability that independent whole numbers in a range are all different.
-
-    It is Π(1 − i/R) over i < n, that of uniform numbers: no distribution has fewer collisions.
-
-    Parameters
-    ----------
-    values
-        Their number n.
-    span
-        Number of whole numbers from the smallest to the largest; the range R is taken to be wider by (n + 1)/(n − 1),
-        as the extremes of n uniform numbers lie inside it.
-
-    References
-    ----------
-    Munford (1977), A note on the uniformity assumption in the birthday problem, The American Statistician 31.
-
-    Examples
-    --------
-    >>> round(all_different(23, 365 * 22 / 24), 2)
-    0.49
-    """
-    span *= (values + 1) / (values - 1)
-    if span <= values:
-        return 0.0
-    return float(np.exp(gammaln(span + 1) - gammaln(span - values + 1) - values * np.log(span)))
 
 
 @dataclass(frozen=True)

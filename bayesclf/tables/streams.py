@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayesclf.arrays import require_bytes
+from bayesclf.constraints import require_bytes
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.tables.columns import ColumnKind, convert_columns, kinds_of, require_column, require_kinds, to_pandas
 from bayesclf.tables.options import named_for, option
@@ -55,25 +55,19 @@ def _selected(batch: Any, names: Sequence[str]) -> Any:
     return batch[list(names)] if isinstance(batch, pd.DataFrame) else batch.select(list(names))
 
 
-type Part = tuple[str, int | None, Callable[[list[str]], Iterable[Any]]]
-"""A part of a table: how messages call it, its rows, if they are known, and what reads some columns in batches."""
+type Part = tuple[str, Callable[[list[str]], Iterable[Any]]]
+"""A part of a table: how messages call it, and what reads some columns in batches."""
 
 
-def reader(parts: Callable[[], Iterable[Part]]) -> Callable[..., Iterator[tuple[str, Any]]]:
+def reader(parts: Callable[[], Iterable[Part]]) -> Callable[[tuple[str, ...]], Iterator[tuple[str, Any]]]:
     """Return the function of a stream that reads parts, each in pieces of at most as many rows as a batch may have."""
 
-    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, Any]]:
-        """Yield batches of some columns, after so many rows, and how messages call each."""
-        for where, rows, batches in parts():
-            if rows is not None and after >= rows > 0:
-                after -= rows
-                continue
-            for piece in (piece for batch in batches(list(chosen)) for piece in pieces(_selected(batch, chosen))):
-                if after >= len(piece) > 0:
-                    after -= len(piece)
-                    continue
-                yield where, piece[after:] if after else piece
-                after = 0
+    def read(chosen: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        """Yield batches of some columns, and how messages call each."""
+        for where, batches in parts():
+            for batch in batches(list(chosen)):
+                for piece in pieces(_selected(batch, chosen)):
+                    yield where, piece
 
     return read
 
@@ -231,8 +225,7 @@ class Stream:
     rows
         Number of rows, where it is known before they are read.
     read
-        Reads columns of these names: yields how messages call each batch, and the batch, of Arrow or pandas. Of files,
-        its second argument is how many rows to leave out at the start.
+        Reads columns of these names: yields how messages call each batch, and the batch, of Arrow or pandas.
     from_file
         Whether cells are converted as `bayesclf.tables.reading.read_table` does: truth values become words.
     kinds
@@ -264,7 +257,7 @@ class Stream:
     where: str
     names: tuple[str, ...]
     rows: int | None
-    read: Callable[..., Iterator[tuple[str, Any]]]
+    read: Callable[[tuple[str, ...]], Iterator[tuple[str, Any]]]
     from_file: bool = False
     kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
     missing: Mapping[str, Sequence[object]] = field(default_factory=dict)
@@ -289,7 +282,7 @@ class Stream:
 
     def whole(self) -> pd.DataFrame:
         """Return all rows, with words that are not coded; cells and columns as in batches."""
-        tables = [_in_memory(batch, self.written, coded=False) for _, batch in self._read(0)]
+        tables = [_in_memory(batch, self.written, coded=False) for _, batch in self._read()]
         frame = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
         integer = pd.api.types.is_integer_dtype
         gaps = [name for name, own in frame.dtypes.items() if integer(own) and not isinstance(own, np.dtype)]
@@ -297,13 +290,11 @@ class Stream:
         frame = emptied(frame, self.missing, self.where, self.emptied)
         return convert_columns(frame, self.kinds, self.where, self.signs)
 
-    def batches(self, after: int = 0) -> Iterator[Batch]:
-        """Yield the rows in their order, at least one at a time, but for the first `after` ones of files."""
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows in their order, at least one at a time."""
         require_kinds(self.kinds, self.names, self.where)
         kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
-        if after:
-            kinds = self.found_kinds() | kinds
-        for batch in self._tables(after):
+        for batch in self._tables():
             unknown = _note_kinds(batch.table, kinds)
             if unknown and self.again:
                 kinds |= self.select(unknown).found_kinds()
@@ -319,9 +310,9 @@ class Stream:
                 break
         return kinds
 
-    def _tables(self, after: int = 0) -> Iterator[Batch]:
+    def _tables(self) -> Iterator[Batch]:
         """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
-        for where, batch in self._read(after):
+        for where, batch in self._read():
             if not len(batch):
                 continue
             table = _in_memory(batch, self.written)
@@ -334,9 +325,9 @@ class Stream:
                 table = _converted(table, self.kinds, where, self.from_file, self.signs)
             yield Batch(where, table)
 
-    def _read(self, after: int) -> Iterator[tuple[str, Any]]:
+    def _read(self) -> Iterator[tuple[str, Any]]:
         """Yield what the source reads; errors of reading are the source's, whatever is done with the rows."""
-        found = self.read(self.names, after) if after else self.read(self.names)
+        found = self.read(self.names)
         while True:
             try:
                 one = next(found)
@@ -358,9 +349,9 @@ def _in_memory(batch: Any, plain: Collection[str], coded: bool = True) -> pd.Dat
 def changed(stream: Stream, name: str, change: Callable[[pd.Series], pd.Series]) -> Stream:
     """Return a stream with another column in place of one."""
 
-    def read(names: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
+    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield batches of some columns, and how messages call each."""
-        for where, batch in stream.read(names, after):
+        for where, batch in stream.read(names):
             table = _in_memory(batch, stream.written)
             yield where, table.assign(**{name: change(table[name])}) if name in table.columns else table
 
@@ -435,12 +426,12 @@ def stream_of(source: Any, wanted: Wanted = ALL) -> Stream:
             """Return some columns of a partition."""
             return [source[names].partitions[number].compute()]
 
-        parts: list[Part] = [(f"partition {n + 1} of {total}", None, partial(partition, n)) for n in range(total)]
+        parts: list[Part] = [(f"partition {n + 1} of {total}", partial(partition, n)) for n in range(total)]
         return _stream("the dask.dataframe", source.columns, lambda: parts)
     found = _of_arrow(source)
     if found is not None:
         where, schema, rows, run = found
-        stream = _stream(where, schema.names, lambda: [(where, rows, run)], rows)
+        stream = _stream(where, schema.names, lambda: [(where, run)], rows)
         return replace(stream, written=written_out(schema), again=not isinstance(source, pa.RecordBatchReader))
     if isinstance(source, Iterable) or callable(source):
         return _of_iterable(source, wanted)
@@ -452,7 +443,7 @@ def stream_of(source: Any, wanted: Wanted = ALL) -> Stream:
 
 def of_frame(where: str, frame: pd.DataFrame) -> Stream:
     """Return the stream of a table in memory."""
-    return _stream(where, frame.columns, lambda: [(where, len(frame), _as_part(frame))], len(frame))
+    return _stream(where, frame.columns, lambda: [(where, _as_part(frame))], len(frame))
 
 
 def _as_part(frame: pd.DataFrame) -> Callable[[list[str]], list[pd.DataFrame]]:
@@ -526,7 +517,7 @@ def _of_iterable(source: Iterable[Any] | Callable[[], Iterable[Any]], wanted: Wa
             where = f"table {number} of the iterable"
             frame = _frame(table, where)
             require_same(map(str, frame.columns), stream.names, where, "the first one", wanted)
-            yield where, None, _as_part(frame)
+            yield where, _as_part(frame)
 
     columns = _frame(first, "the first table of the iterable").columns
     stream = replace(_stream("the iterable", columns, parts), again=again)

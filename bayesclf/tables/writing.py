@@ -97,7 +97,8 @@ def written(word: str) -> Written | None:
     if found["power"]:  # which follows a number without marks between thousands
         decimal = "," if re.fullmatch(r"\d*,\d+", body) else "." * bool(re.fullmatch(r"\d+\.?\d*|\.\d+", body))
     marks += "".join(sorted({*body} & {".", ","})) + " " * (body != found["body"])
-    if not decimal or (found["power"] and " " in marks):
+    feet = found["after"] in ('"', "″") and {*"'’"} & {*found["body"]}  # such as 5'100"
+    if not decimal or feet or (found["power"] and " " in marks):
         return None
     return Written(found["before"] or found["after"] or "", decimal, marks)
 

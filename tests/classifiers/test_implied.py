@@ -8,10 +8,10 @@ from scipy import sparse
 from scipy.special import softmax
 
 import bayesclf as bc
-from bayesclf.engines import Exact
+from bayesclf.engines import Exact, inference
 from bayesclf.errors import Refused
 from bayesclf.families import Bernoulli, Gaussian, Multinomial
-from bayesclf.posterior import averaging, hypotheses
+from bayesclf.posterior import averaging
 
 NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]
 EXACT = {"inference": Exact(draws=40), "random_state": 4}
@@ -126,7 +126,7 @@ def test_bernoulli_weights_are_those_of_mitchells_exercise_3(rng):
 
 
 def test_a_posterior_not_kept_in_memory_has_no_weights_but_its_points_have(monkeypatch, rng):
-    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(inference, "POSTERIOR_BYTES", 0)
     X, y = sparse.csr_array(rng.poisson(0.7, (40, 6))), np.arange(40) % 2
     implied = bc.MultinomialNB(**EXACT).fit(X, y).to_logistic()
     assert "160 draws of the weights are too large to keep in memory" in str(implied.weights["posterior"])

@@ -11,9 +11,9 @@ from scipy.special import gammaln, logsumexp
 from sklearn import naive_bayes
 
 import bayesclf as bc
+from bayesclf.engines import inference
 from bayesclf.errors import InputError, Refused
 from bayesclf.posterior import averaging
-from bayesclf.posterior import hypotheses as hypothesis_set
 from bayesclf.rules import RULES
 
 SEED = np.random.default_rng(12)
@@ -37,8 +37,8 @@ def smoothed(kind, **options):
 def small_budget(monkeypatch):
     """Hold no draws, and make them seven at a time."""
     size = 8 * 3 * (9 + 1)
-    monkeypatch.setattr(hypothesis_set, "POSTERIOR_BYTES", 0)
-    monkeypatch.setattr(hypothesis_set, "DRAW_BLOCK_BYTES", 7 * size)
+    monkeypatch.setattr(inference, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(inference, "DRAW_BLOCK_BYTES", 7 * size)
 
 
 # Against scikit-learn

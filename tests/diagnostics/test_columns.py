@@ -9,7 +9,6 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf.diagnostics.columns import independence
 from bayesclf.errors import DoesNotExist
-from bayesclf.tables.remarks import all_different
 
 
 def found(case, code):
@@ -222,12 +221,3 @@ def test_shares_of_missing_cells_are_not_called_equal_where_there_are_too_few_ro
     assert f"{100 * low:.0f}% to {100 * high:.0f}%" in finding.reason
     assert section in finding.reason
     assert ("chance" in finding.reason) == (section == "differ")
-
-
-def test_independent_numbers_are_all_different_as_often_as_birthdays():
-    rng = np.random.default_rng(1)
-    share = np.mean([len(np.unique(rng.integers(1000, size=40))) == 40 for _ in range(2000)])
-    exact = np.prod(1 - np.arange(40) / 1000)
-    assert all_different(40, 1000 * 39 / 41) == pytest.approx(exact)
-    assert abs(share - exact) < 4 * np.sqrt(exact * (1 - exact) / 2000)
-    assert all_different(30, 20) == 0.0

@@ -61,8 +61,8 @@ def test_laplace_where_it_is_as_good(overlapping: tuple[Any, Any], sizes: list[i
 def test_slices_of_other_models_are_refused_for_what_works() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     with pytest.raises(Refused, match="slices are for logistic regression; use inference='auto' instead"):
-        bc.BayesNetClassifier("all-trees", inference="slice").fit(X, y)
-    assert bc.BayesNetClassifier("all-trees", inference="auto").fit(X, y).draws_ is not None
+        bc.GaussianNB(inference="slice").fit(X, y)
+    assert bc.GaussianNB(inference="auto").fit(X, y).draws_ is not None
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")

@@ -6,8 +6,9 @@ import pytest
 from scipy import sparse
 
 import bayesclf as bc
+from bayesclf.classifiers import inputs
 from bayesclf.families import Axes, Categorical, LearntAlpha, learned_alpha
-from bayesclf.families.learned_alpha import LOWEST, TEXTBOOK, criterion, left_out_rows, maximum
+from bayesclf.families.learned_alpha import LOWEST, TEXTBOOK, criterion, maximum
 
 LEFT_OUT = LearntAlpha()
 ROWS = 24
@@ -120,9 +121,9 @@ def test_rows_in_stretches_have_the_same_criterion(rng, monkeypatch):
 
 
 def test_of_many_rows_some_at_even_distances_are_left_out(monkeypatch):
-    monkeypatch.setattr(learned_alpha, "MOST_ROWS", 5)
-    np.testing.assert_array_equal(left_out_rows(None, 9), [0, 2, 4, 6, 8])
-    np.testing.assert_array_equal(left_out_rows(np.array([1, 0.5, 2, 1.0]), 4), [0, 2, 3])
+    monkeypatch.setattr(inputs, "MOST_ROWS", 5)
+    np.testing.assert_array_equal(inputs.Training(None, np.zeros(9)).left_out(), [0, 2, 4, 6, 8])
+    np.testing.assert_array_equal(inputs.Training(None, np.zeros(4), np.array([1, 0.5, 2, 1.0])).left_out(), [0, 2, 3])
     X, y = np.array([[2, 0], [0, 2]])[np.arange(60) % 2], np.arange(60) % 2
     assert of_counts(LEFT_OUT).fit(X, y).model_.blocks[0].family.alpha[0, 0] > 0
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import bayesclf as bc
-from bayesclf.families import Axes, moments
-from bayesclf.families.moments import Moments
+from bayesclf.families import Axes, gaussian
+from bayesclf.families.gaussian import Moments
 from bayesclf.tables.numbers import Numbers
 
 AXES = Axes(("a", "b", "c"), ("u", "v", "w"))
@@ -47,8 +47,8 @@ def rows_of(kind, rng):
 def test_one_pass_is_two(kind, read, monkeypatch):
     X, y, weight = rows_of(kind, np.random.default_rng(1))
     expected = Moments.of(X, y, AXES, weight)
-    monkeypatch.setattr(moments, "COMPILED_CELLS", 0)
-    monkeypatch.setattr(moments, "READ_CELLS", 300)
+    monkeypatch.setattr(gaussian, "COMPILED_CELLS", 0)
+    monkeypatch.setattr(gaussian, "READ_CELLS", 300)
     found = Moments.of(read(X), y, AXES, weight)
     np.testing.assert_array_equal(found.n, expected.n)
     sd = np.sqrt(expected.scatter / np.maximum(expected.n, 1))
@@ -60,7 +60,7 @@ def test_single_precision_is_read_as_double(monkeypatch):
     X, y, _ = rows_of("plain", np.random.default_rng(1))
     single = X.astype(np.float32)
     expected = Moments.of(single.astype(float), y, AXES)
-    monkeypatch.setattr(moments, "COMPILED_CELLS", 0)
+    monkeypatch.setattr(gaussian, "COMPILED_CELLS", 0)
     found = Moments.of(Numbers(tuple(single.T), len(single)), y, AXES)
     np.testing.assert_allclose(found.scatter, expected.scatter, rtol=1e-12)
 

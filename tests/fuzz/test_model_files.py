@@ -12,8 +12,7 @@ from helpers.strangers import GROWN, altered, damaged
 from hypothesis import strategies as st
 
 import bayesclf as bc
-from bayesclf.engines import Exact, Laplace
-from bayesclf.posterior import hypotheses
+from bayesclf.engines import Exact, Laplace, inference
 from bayesclf.storage import container
 
 MOST_KILOBYTES = 300_000
@@ -47,7 +46,7 @@ def files(tmp_path_factory):
     for name, (make, X) in MODELS.items():
         with pytest.MonkeyPatch.context() as patch:
             if name == "seeded":
-                patch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+                patch.setattr(inference, "POSTERIOR_BYTES", 0)
             clf = make().fit(X, Y)
         clf.save(folder / f"{name}.nc")
         found[name] = ((folder / f"{name}.nc").read_bytes(), X, clf.predict_proba(X))

@@ -120,7 +120,7 @@ def test_where_no_draw_is_at_hand_the_table_says_why_and_the_rest_works(kind, tm
         X, clf = np.full((20, 1), 3.0), bc.NaiveBayes(class_prior="uniform", random_state=3)
         why = "the model has none, as no column is informative"
     else:
-        monkeypatch.setattr("bayesclf.posterior.hypotheses.POSTERIOR_BYTES", 0)
+        monkeypatch.setattr("bayesclf.engines.inference.POSTERIOR_BYTES", 0)
         X = np.random.default_rng(1).poisson(2.0, (20, 4))
         clf, why = bc.MultinomialNB(2.0, class_prior="uniform", random_state=3), "draws of theta are too large to keep"
     clf.fit(X, y)

@@ -8,8 +8,8 @@ from helpers.stored import MIXED, NUMBERS, WORDS, Y, tamper
 from helpers.strangers import with_columns, with_levels
 
 import bayesclf as bc
+from bayesclf.engines import inference
 from bayesclf.errors import InputError
-from bayesclf.posterior import hypotheses
 
 STRANGE = "was written by another version of bayesclf, or was altered"
 
@@ -67,7 +67,7 @@ def test_names_of_columns_are_words(tmp_path):
     ],
 )
 def test_draws_that_are_made_again_are_bounded(field, value, reason, tmp_path, monkeypatch):
-    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(inference, "POSTERIOR_BYTES", 0)
     clf = bc.GaussianNB(inference=bc.engines.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
     clf.save(tmp_path / "model.nc")
     assert bc.load(tmp_path / "model.nc").predict(NUMBERS).shape == Y.shape
@@ -77,7 +77,7 @@ def test_draws_that_are_made_again_are_bounded(field, value, reason, tmp_path, m
 
 
 def test_more_draws_from_a_seed_than_allowed_are_no_damage(tmp_path, monkeypatch):
-    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(inference, "POSTERIOR_BYTES", 0)
     clf = bc.GaussianNB(inference=bc.engines.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
     clf.save(tmp_path / "model.nc")
     tamper(tmp_path / "model.nc", lambda state: values(state, "SeededDraws").update(draws=2**27))
@@ -87,7 +87,7 @@ def test_more_draws_from_a_seed_than_allowed_are_no_damage(tmp_path, monkeypatch
 
 
 def test_more_draws_are_made_again_of_a_file_that_is_trusted(tmp_path, monkeypatch):
-    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(inference, "POSTERIOR_BYTES", 0)
     bc.GaussianNB(inference=bc.engines.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y).save(
         tmp_path / "model.nc"
     )

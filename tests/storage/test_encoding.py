@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from bayesclf.families import FAMILIES
-from bayesclf.families.moments import Moments
+from bayesclf.families.gaussian import Moments
 from bayesclf.storage import container
 from bayesclf.storage.allowed import classes
 from bayesclf.storage.container import Decoder, Encoder

@@ -246,6 +246,10 @@ CASES = {
         "lines that begin with '#' are left out",
         "a: number, b: number",
     ),
+    "a comment's mark in a cell of two lines": file(
+        rows("{j},{y}", "a,cls\n") + '"7\n%",no\n', "'7\\n%'", "a: category"
+    ),
+    "feet and inches": file(rows('"5\'10{k}""",{y}', "a,cls\n"), "", "a: category"),
     "lines in quotes": file(
         rows('"{j},{k},{y}"', '"a,b,cls"\n'), "the quotes around each line are left out", "a: number, b: number"
     ),
@@ -299,7 +303,7 @@ def test_a_model_reads_further_files_as_its_own(tmp_path):
     path.write_text(rows("{j},{k};{i}1,5 $;{k};{y}", "a;price;dose;cls\n"))
     found = datasets.read(path, "cls", missing={"dose": [3]})
     in_memory = bc.NaiveBayes(inference="map").fit(found.X, found.y)
-    streamed = bc.NaiveBayes(inference="map").fit_stream(path, "cls", missing={"dose": [3]})
+    streamed = bc.NaiveBayes(inference="map").fit_stream(path, "cls", reading={"missing": {"dose": [3]}})
     in_memory.save(tmp_path / "m.nc")
     everywhere = datasets.read(path, "cls", missing=[3])
     assert bc.NaiveBayes(inference="map").fit(everywhere.X, everywhere.y).reading_["missing"] == {None: ["3"]}
@@ -467,6 +471,8 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
         (rows("{j};{k};{y}", "a;b;cls\n") + "\nBy us\n2020\n", {}, "or leave lines 43, 44 out with skip_rows=[43, 44]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
         ("\n<!DOCTYPE html>\n", {}, "t.csv is a web page; download the file itself"),
+        ("+1 qid:2 1:0.5 7:-3\n", {}, "in the format of svmlight; sklearn.datasets.load_svmlight_file reads"),
+        ("+---+---+\n| a | y |\n+---+---+\n", {}, "a table drawn with lines; export it as csv"),
         ("PK\x03\x04\x14\x00", {}, "t.csv is an Excel file or an archive; end its name in .xlsx or .zip"),
         (rows("{j},{i}.5", "a,cls\n"), {"classes": [30, 10]}, "must rise"),
         (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; keep=['id']"),

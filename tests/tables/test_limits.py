@@ -11,7 +11,7 @@ import pytest
 from helpers.effort import peak
 from helpers.odd import odd_files
 
-from bayesclf.arrays import SETTING
+from bayesclf.constraints import SETTING
 from bayesclf.errors import InputError, Refused
 from bayesclf.tables import datasets
 from bayesclf.tables.reading import read_table

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from helpers.suites import mainly
 
 from bayesclf.errors import InputError
 from bayesclf.tables import reading, streams
@@ -226,31 +225,6 @@ def test_a_source_that_fails_is_said_to():
         list(open_stream(failing()).batches())
     with pytest.raises(InputError, match="must return an iterable of tables, not an object of type NoneType"):
         open_stream(lambda: None)
-
-
-@pytest.mark.parametrize("ending", mainly(["parquet", "csv", "tsv.gz"], "csv"))
-def test_files_are_read_on_from_any_batch(table, tmp_path, monkeypatch, ending):
-    """What comes after some batches is what the whole stream has there, whatever the row groups."""
-    monkeypatch.setattr(streams, "BATCH_ROWS", 8)
-    for number, group in enumerate((3, 11, 40)):
-        part = table[number * 4 : number * 4 + 30].assign(gap=np.nan if number == 0 else 1.5)
-        path = tmp_path / f"part{number}" / f"t.{ending}"
-        path.parent.mkdir()
-        if ending == "parquet":
-            part.to_parquet(path, row_group_size=group)
-        else:
-            part.to_csv(path, index=False, sep="\t" if ending == "tsv.gz" else ",")
-    stream = open_stream(tmp_path, Wish(kinds={"n": "category"}))
-    found = list(stream.batches())
-    done = 0
-    for place, batch in enumerate(found):
-        rest = list(stream.batches(done))
-        assert len(rest) == len(found) - place
-        pd.testing.assert_frame_equal(rest[0].table, batch.table)
-        pd.testing.assert_frame_equal(rest[-1].table, found[-1].table)
-        done += len(batch.table)
-    assert not list(stream.batches(done))
-    assert sum(len(batch.table) for batch in stream.batches(8)) == done - 8
 
 
 def test_long_words_are_read_a_few_rows_at_a_time(tmp_path, monkeypatch):

@@ -21,8 +21,7 @@ from scipy.special import gammaln
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import LOST, Axes
-from bayesclf.families.gaussian import log_student_t
-from bayesclf.families.moments import Moments
+from bayesclf.families.gaussian import Moments, log_student_t
 from bayesclf.families.multivariate.covariance import RANK_TOLERANCE, collinear
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.networks.network import ConditionalTables

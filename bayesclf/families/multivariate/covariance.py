@@ -27,9 +27,9 @@ from bayesclf.constraints import require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import VARIANCE, Axes, broadcast, require_each
 from bayesclf.families.cells import Booleans, by_pattern
+from bayesclf.families.dirichlet import log_rising
 from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.quadrature import Grid, log_normal_density, zero_of
-from bayesclf.families.template import log_rising
 
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of a correlation matrix, per column, that cannot be a rounding error of zero."""

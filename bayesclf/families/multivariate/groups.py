@@ -15,11 +15,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf import arrays
+from bayesclf import constraints
 from bayesclf.arrays import Array, Integers
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import Booleans, by_pattern
-from bayesclf.families.moments import Moments
+from bayesclf.families.gaussian import Moments
 from bayesclf.tables.columns import MISSING, UNSEEN
 
 SEEN = 0
@@ -108,7 +108,7 @@ class GroupedMoments(Statistics):
             _, first, which = np.unique(which * len(groups) + part, return_index=True, return_inverse=True)
             merged = groups[first]
         d = mean.shape[1]
-        arrays.require_bytes(
+        constraints.require_bytes(
             (COPIES + COPIES_OF_CLASS * len(axes.labels) + float(COPIES_OF_GROUP) * len(merged)) * 8 * d**2,
             f"covariances of {d:,} columns",
             "take fewer columns (--drop on the command line) or another model, such as naive Bayes",

@@ -52,7 +52,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.families.template import stirling
+from bayesclf.families.dirichlet import stirling
 
 EQUIVALENT_ROWS = tuple(2.0**power for power in range(-1, 6))
 """Rows of each class that the prior of tables is worth, averaged over with equal weights."""

@@ -33,6 +33,8 @@ SMALLEST_EXPONENT = -64.0
 SQUARINGS, DEGREE = 7, 9
 LEAST_COEFFICIENT = 1 / math.factorial(DEGREE)
 LOG_2, ROOT_2 = math.log(2), math.sqrt(2)
+MOVES = 4
+"""Moves of z for each proposal of (log s, logit ρ), which takes longer."""
 SMALLEST_ANGLE = 1e-9
 """Width of a slice in which rounding has left no point that is high enough: the chain stays where it is."""
 OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
@@ -167,7 +169,7 @@ class LogisticDensity:
         """
         steps = thin * len(draws)
         scales, log_q = self._proposed_scales(rng, steps)
-        noise = rng.standard_normal((steps, self.size - scales.shape[1]))
+        noise = rng.standard_normal((MOVES * steps, self.size - scales.shape[1]))
         compiled_slices()(state, scales, log_q, noise, thin, rng, draws, self._data)
 
     def _proposed_scales(self, rng: np.random.Generator, steps: int) -> tuple[Array, Array]:
@@ -252,55 +254,65 @@ def slices(
     """Run a Markov chain, and write every `thin`-th state into `draws`, as `LogisticDensity.slices` does.
 
     A step takes (log s, logit ρ) from an approximation q of their posterior, at the same z, by Metropolis and Hastings.
-    Then z moves on an ellipse through z and noise, by slice sampling. Both go far, as the posterior of z is nearly
-    standard normal whatever the scales are. On an ellipse log-odds are sums of three that do not change, which one
-    pass over the rows makes at each step. So no rounding adds up from step to step.
+    Then z moves on ellipses through z and noise, by slice sampling. Both go far, as the posterior of z is nearly
+    standard normal whatever the scales are. On an ellipse log-odds are sums of three that do not change: those of the
+    mode, of z and of noise. At each step they are made anew, so that no rounding adds up.
 
     `state`: log q and coordinates, (1 + coordinate). `scales`: Proposals (step, 2), or (step, 0) where no scale is
-    learned. `log_q`: Of these, (step). `noise`: Standard normal, (step, entry of z).
+    learned. `log_q`: Of these, (step). `noise`: Standard normal, some for each step, (move, entry of z).
 
     See Murray, Adams and MacKay (2010), *Elliptical slice sampling*, AISTATS. Fagan, Bhandari and Cunningham (2016),
     *Elliptical slice sampling with expectation propagation*, UAI.
     """
     steps, first = scales.shape
-    vectors, columns = data.mean.shape
-    deviations, scores = np.empty((3, vectors, columns)), np.empty((len(data.X), 3 * vectors, ROWS))
-    at, ends = state[1 : 1 + first], np.empty((2, noise.shape[1]))
-    ends[0], ends[1] = state[1 + first :], 0.0
-    fixed = ellipse(at, ends, deviations, scores, data)
-    value, evaluations = fixed + on_ellipse(0.0, deviations, scores, data), 1
+    (vectors, columns), count, moves = data.mean.shape, noise.shape[1], len(noise) // steps
+    mixed, times = np.zeros((2, count, 1 + count)), np.zeros((2, columns))  # of where the chain is, and of a proposal
+    deviations, scores = np.zeros((2, 3, vectors, columns)), np.zeros((2, len(data.X), 3 * vectors, ROWS))
+    at, z, here, evaluations = state[1 : 1 + first], state[1 + first :], 0, 1
+    fixed = rooted(at, mixed[here], times[here], data)
+    for part in range(2):
+        along(part, z, mixed[here], times[here], deviations[here], scores[here], data)
+    value = fixed + on_ellipse(0.0, deviations[here], scores[here], data)
     for step in range(steps):
-        ends[1], moved = noise[step], False
+        moved = False
         if first:
-            fixed = ellipse(scales[step], ends, deviations, scores, data)
-            found = fixed + on_ellipse(0.0, deviations, scores, data)
+            there = 1 - here
+            fixed_there = rooted(scales[step], mixed[there], times[there], data)
+            for part in range(2):
+                along(part, z, mixed[there], times[there], deviations[there], scores[there], data)
+            found = fixed_there + on_ellipse(0.0, deviations[there], scores[there], data)
             evaluations += 1
             moved = math.log(rng.random()) < (found - log_q[step]) - (value - state[0])
             if moved:
-                value, state[0] = found, log_q[step]
+                here, fixed, value, state[0] = there, fixed_there, found, log_q[step]
                 at[:] = scales[step]
         if not moved:
-            fixed = ellipse(at, ends, deviations, scores, data)
-        level = value + 0.5 * np.sum(ends[0] ** 2) + math.log(rng.random())
-        angle = 2 * math.pi * rng.random()
-        low, high = angle - 2 * math.pi, angle
-        while high - low > SMALLEST_ANGLE:
-            found = fixed + on_ellipse(angle, deviations, scores, data)
-            evaluations += 1
-            ahead = ends[0] * math.cos(angle) + ends[1] * math.sin(angle)
-            if found + 0.5 * np.sum(ahead**2) > level:
-                ends[0], value = ahead, found
-                break
-            if angle < 0:
-                low = angle
-            else:
-                high = angle
-            angle = low + (high - low) * rng.random()
+            along(1, z, mixed[here], times[here], deviations[here], scores[here], data)
+        for move in range(step * moves, (step + 1) * moves):
+            along(2, noise[move], mixed[here], times[here], deviations[here], scores[here], data)
+            level = value + 0.5 * np.sum(z**2) + math.log(rng.random())
+            angle = 2 * math.pi * rng.random()
+            low, high = angle - 2 * math.pi, angle
+            while high - low > SMALLEST_ANGLE:
+                found = fixed + on_ellipse(angle, deviations[here], scores[here], data)
+                evaluations += 1
+                cos, sin = math.cos(angle), math.sin(angle)
+                if found + 0.5 * np.sum((cos * z + sin * noise[move]) ** 2) > level:
+                    z[:] = cos * z + sin * noise[move]
+                    deviations[here, 1] = cos * deviations[here, 1] + sin * deviations[here, 2]
+                    ahead, second = scores[here, :, vectors : 2 * vectors], scores[here, :, 2 * vectors :]
+                    ahead[:] = cos * ahead + sin * second
+                    value = found
+                    break
+                if angle < 0:
+                    low = angle
+                else:
+                    high = angle
+                angle = low + (high - low) * rng.random()
         if (1 + step) % thin == 0:
             draws[step // thin, 0], draws[step // thin, 1] = value, evaluations
-            draws[step // thin, 2 : 2 + first], draws[step // thin, 2 + first :] = at, ends[0]
+            draws[step // thin, 2:] = state[1:]
             evaluations = 0
-    state[1 + first :] = ends[0]
     return 0
 
 
@@ -351,33 +363,33 @@ def averages(
 
 
 @inlined
-def ellipse(at: Array, ends: Array, deviations: Array, scores: Array, data: Data) -> float:
-    """Write what the density on the ellipse z cos + z' sin is made of, and return the part that does not change on it.
-
-    `at`: (log s, logit ρ) as of `joint`, or none. `ends`: z and z', (2, coordinate). `deviations`: For the center and
-    both ends, what they add to the deviations from the prior's mean, in sds, (3, contrast, column). `scores`: The same
-    of log-odds, (block, 3 · vector, row).
-    """
-    (vectors, columns), count = data.mean.shape, ends.shape[1]
-    total, _, times, _, shares, corners = _of_scales(at, data)
-    gamma, theta, mixed = np.empty((3, vectors, columns)), np.empty((3 * vectors, columns)), np.empty(1 + count)
-    for p in range(count):
-        k, c = divmod(p, columns)
-        _mix(shares[0], corners, data.nodes, p, mixed)
-        gamma[0, k, c] = mixed[0]
-        for end in range(2):
-            gamma[1 + end, k, c] = times[c] * _dot(mixed[1:], ends[end], p + 1)
+def rooted(at: Array, mixed: Array, times: Array, data: Data) -> float:
+    """Write modes with roots, and D, of (log s, logit ρ); return the part of the log density that z does not change."""
+    total, _, times[:], _, shares, corners = _of_scales(at, data)
+    for p in range(len(mixed)):
+        _mix(shares[0], corners, data.nodes, p, mixed[p])
         if len(at):
-            total += math.log(mixed[1 + p])
-    for part in range(3):
-        _times(data.contrast, gamma[part], theta[part * vectors : (part + 1) * vectors])
-        for k in range(vectors):
-            for c in range(columns):
-                center = data.mean[k, c] if part == 0 else 0.0
-                deviations[part, k, c] = (gamma[part, k, c] - center) / (data.sd[c] * times[c])
-    for block in range(len(data.X)):
-        np.dot(theta, data.X[block], scores[block])
+            total += math.log(mixed[p, 1 + p])
     return total
+
+
+@inlined
+def along(part: int, z: Array, mixed: Array, times: Array, deviations: Array, scores: Array, data: Data) -> None:
+    """Write what the mode (part 0) or z (parts 1 and 2) adds to γ and to log-odds.
+
+    `mixed`, `times`: As of `rooted`. `deviations`: From the prior's mean, in sds, (part, contrast, column). `scores`:
+    Log-odds, (block, part · vector, row).
+    """
+    vectors, columns = data.mean.shape
+    gamma, theta = np.empty((vectors, columns)), np.empty((vectors, columns))
+    for p in range(len(mixed)):
+        k, c = divmod(p, columns)
+        gamma[k, c] = times[c] * _dot(mixed[p, 1:], z, p + 1) if part else mixed[p, 0]
+        center = 0.0 if part else data.mean[k, c]
+        deviations[part, k, c] = (gamma[k, c] - center) / (data.sd[c] * times[c])
+    _times(data.contrast, gamma, theta)
+    for block in range(len(data.X)):
+        np.dot(theta, data.X[block], scores[block, part * vectors : (part + 1) * vectors])
 
 
 @inlined

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayesclf import arrays
+from bayesclf import constraints
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
 from bayesclf.families.base import Axes
-from bayesclf.families.moments import Moments
+from bayesclf.families.gaussian import Moments
 from bayesclf.tables import columns
 from bayesclf.tables.columns import UNSEEN, Column, Rows, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.tables.numbers import BLOCK_CELLS, Numbers, blocks_of
@@ -125,7 +125,7 @@ class LogisticDesign:
             name = self.category_names[widest]
             what = f"column {name!r} has {self.sizes[widest]:,} levels, a weight for each, so that {what}"
             remedy = f"leave {name!r} out (--drop on the command line) or take another model, such as naive Bayes"
-        arrays.require_bytes(COPIES * 8.0 * rows * (1 + len(self)), what, remedy)
+        constraints.require_bytes(COPIES * 8.0 * rows * (1 + len(self)), what, remedy)
 
     def matrix(self, rows: Rows) -> Matrix:
         """Return the columns of encoded rows, standardized, shape (row, column)."""

@@ -11,10 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import logit
 
-from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.arrays import Array, DrawZ, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.dirichlet import logs
-from bayesclf.models import DrawZ
 from bayesclf.models.generative import Block
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
 from bayesclf.models.logistic.identifiability import (
@@ -595,7 +593,8 @@ class LogisticModel:
         counts = self.label_counts
         if not counts.any():
             counts = np.ones(len(self.labels))
-        return logs(counts / counts.sum())[None]
+        with np.errstate(divide="ignore"):  # of a class without rows
+            return np.log(counts / counts.sum())[None]
 
     def log_predictive(self, rows: Rows) -> None:
         """Return None: there is no closed form, and no p(x)."""

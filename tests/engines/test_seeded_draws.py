@@ -3,7 +3,7 @@
 import pytest
 
 import bayesclf as bc
-from bayesclf.posterior import hypotheses
+from bayesclf.engines import inference
 
 X = [["a", "x"], ["b", "y"], ["a", "y"], ["b", "x"]]
 Y = ["no", "yes", "no", "yes"]
@@ -18,12 +18,12 @@ def model():
 @pytest.mark.parametrize(("spare", "kept"), [(0, True), (-1, False)])
 def test_draws_are_kept_up_to_a_number_of_bytes(spare, kept, model, monkeypatch):
     numbers = 2 + 2 * 4  # π, and θ of two levels of two columns in two classes
-    assert hypotheses.parameter_count(model) == numbers
-    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 8 * numbers * DRAWS + spare)
-    assert (hypotheses.seeded_if_large(model, DRAWS, seed=1) is None) == kept
+    assert inference.parameter_count(model) == numbers
+    monkeypatch.setattr(inference, "POSTERIOR_BYTES", 8 * numbers * DRAWS + spare)
+    assert (inference.seeded_if_large(model, DRAWS, seed=1) is None) == kept
 
 
 def test_blocks_are_drawn_of_as_many_as_go_into_their_bytes(model, monkeypatch):
-    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
-    monkeypatch.setattr(hypotheses, "DRAW_BLOCK_BYTES", 8 * hypotheses.parameter_count(model) * 3)
-    assert hypotheses.seeded_if_large(model, DRAWS, seed=1).block == 3
+    monkeypatch.setattr(inference, "POSTERIOR_BYTES", 0)
+    monkeypatch.setattr(inference, "DRAW_BLOCK_BYTES", 8 * inference.parameter_count(model) * 3)
+    assert inference.seeded_if_large(model, DRAWS, seed=1).block == 3

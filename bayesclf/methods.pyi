@@ -1,4 +1,4 @@
-"""What type checkers and editors know of the methods that `bayesclf.methods` lists: they are these functions.
+"""What type checkers and editors know of the methods that `methods.py` lists: they are these functions.
 
 Signatures are written out where a decorator hides them.
 """

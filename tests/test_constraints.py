@@ -6,7 +6,7 @@ import pytest
 from helpers.effort import peak
 
 import bayesclf as bc
-from bayesclf import arrays
+from bayesclf import constraints
 from bayesclf.errors import InputError, Refused
 
 ALLOWED = 2**28
@@ -19,7 +19,7 @@ def refused(match, clf, X, y):
 
 
 def test_logistic_regression_of_many_numbers(monkeypatch):
-    monkeypatch.setattr(arrays, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(constraints, "MOST_BYTES", 2**20)
     X, y = np.random.default_rng(0).normal(size=(200, 1_000)), np.arange(200) % 2
     match = r"the 1,000 columns of 200 rows would take about .* leave columns out"
     refused(match, bc.LogisticRegression(prior_scale=2.5), X, y)
@@ -49,7 +49,7 @@ def test_a_tree_of_a_column_with_very_many_levels():
 def test_an_estimate_is_near_what_is_taken(make, columns, rows, monkeypatch):
     """A fit that just fits in takes at most what was estimated, and at least a third of it."""
     estimates = []
-    monkeypatch.setattr(arrays, "require_bytes", lambda needed, what, remedy: estimates.append(needed))
+    monkeypatch.setattr(constraints, "require_bytes", lambda needed, what, remedy: estimates.append(needed))
     X, y = np.random.default_rng(0).normal(size=(rows, columns)), np.arange(rows) % 2
     make().fit(X[:, :2], y)  # what is imported and cached does not count
     estimates.clear()
@@ -58,13 +58,13 @@ def test_an_estimate_is_near_what_is_taken(make, columns, rows, monkeypatch):
 
 
 def test_the_limit_is_raised_by_the_environment(monkeypatch):
-    monkeypatch.setenv(arrays.SETTING, "16e9")
-    assert arrays.most_bytes() == 16 * 10**9
-    arrays.require_bytes(5 * 2**30, "work", "take less")
+    monkeypatch.setenv(constraints.SETTING, "16e9")
+    assert constraints.most_bytes() == 16 * 10**9
+    constraints.require_bytes(5 * 2**30, "work", "take less")
 
 
 @pytest.mark.parametrize("given", ["much", "-1", "0", "nan", "inf"])
 def test_a_limit_that_is_not_a_number_of_bytes_is_refused(given, monkeypatch):
-    monkeypatch.setenv(arrays.SETTING, given)
+    monkeypatch.setenv(constraints.SETTING, given)
     with pytest.raises(InputError, match="BAYESCLF_MAX_BYTES must be a number of bytes, such as 16e9, not"):
-        arrays.most_bytes()
+        constraints.most_bytes()
