@@ -31,7 +31,6 @@ from bayesclf.evaluation.cross_validation import (
     Split,
     Study,
     checked_rules,
-    class_order,
     folds_of,
     group_codes,
     labeled_table,
@@ -44,6 +43,7 @@ from bayesclf.methods import ComparisonMethods, with_methods
 from bayesclf.progress import Progress
 from bayesclf.rules import resolve
 from bayesclf.tables.columns import is_described, notes_of
+from bayesclf.tables.levels import class_order
 from bayesclf.tables.remarks import about_columns
 from bayesclf.workers import JOBS
 

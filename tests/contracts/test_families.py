@@ -130,7 +130,6 @@ def test_a_constant_or_empty_column_is_not_informative(case, value):
         (lambda: FAMILIES["hurdle"](Gaussian()), "family must be a family of numbers above 0"),
         (lambda: FAMILIES["hurdle"](alpha=-1.0), "alpha must be above 0"),
         (lambda: FAMILIES["histogram"](a=()), "a must be above 0"),
-        (lambda: FAMILIES["ordinal"](alpha=0.0), "alpha must be above 0"),
         (lambda: LearntAlpha(spread=0.0), r"spread must be above 0 and finite, not 0\.0"),
         (lambda: LearntAlpha(least_levels=0), "least_levels must be a whole number of at least 1, not 0"),
         (lambda: FAMILIES["every-tree"](()), r"equivalent_rows must be above 0 and finite, not \(\)"),
