@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.display import Concise
@@ -269,7 +268,6 @@ def _run_nutpie(
         maxdepth=settings.max_treedepth,
         progress_bar=False,
         progress_callback=keep,
-        return_raw_trace=True,
         **options,
         blocking=False,  # a blocking run answers Ctrl-C with the draws so far, as if they were all
     )
@@ -279,8 +277,7 @@ def _run_nutpie(
             with suppress(TimeoutError):
                 trace = run.wait(timeout=UPDATE_SECONDS)
             tell("sampling", sum(chain.finished_draws for chain in chains) if trace is None else total, total)
-        draws, stats = trace.get_arrow_trace()
-        return _read(draws, stats)
+        return trace["posterior"]["x"].values, sample_statistics(trace, settings)
     except BaseException as error:
         run.cancel()
         if "initialization points failed" in str(error):
@@ -288,35 +285,8 @@ def _run_nutpie(
         raise
 
 
-def _column(batch: Any, name: str) -> NDArray[Any]:
-    """Return one column of a chain's record, (draw, …)."""
-    import pyarrow
-
-    values = pyarrow.array(batch.column(name))
-    values = values.flatten() if hasattr(values, "flatten") else values
-    return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(batch.num_rows, -1)
-
-
-def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset]:
-    """Return what Arrow's record batches of each chain hold after tuning.
-
-    The tree that nutpie makes of them has many more statistics, and takes longer than most fits by machine code.
-    """
-    import xarray as xr
-
-    kept = [~_column(chain, "tuning")[:, 0].astype(bool) for chain in stats]
-    x = np.stack([_column(chain, "x")[rows] for chain, rows in zip(draws, kept, strict=True)])
-    names = {name: name for name in STATISTICS} | {new: old for old, new in NUTPIE_NAMES.items()}
-    found = {
-        name: np.stack([_column(chain, names[name])[rows, 0] for chain, rows in zip(stats, kept, strict=True)])
-        for name in STATISTICS
-    }
-    variables = {name: (("chain", "draw"), values.astype(STATISTICS[name])) for name, values in found.items()}
-    return x, xr.Dataset(variables, {"chain": np.arange(x.shape[0]), "draw": np.arange(x.shape[1])})
-
-
 def sample_statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
-    """Return the statistics that all samplers share, under one set of names, from a tree of PyMC's."""
+    """Return the statistics that all samplers share, under one set of names, from a tree of nutpie's or PyMC's."""
     stats = tree["sample_stats"].to_dataset()
     stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
     if "reached_max_treedepth" not in stats:
