@@ -37,7 +37,7 @@ from bayesclf.models.logistic.likelihood import (
 )
 from bayesclf.models.logistic.newton import CHEAP_HESSIAN, DENSE_PARAMETERS, KEPT_HESSIAN, Modes, maximize, newton
 from bayesclf.models.logistic.nodes import Lattice
-from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
+from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior, against_reference, of_outcomes
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
@@ -542,10 +542,10 @@ class LogisticModel:
         """Return the log-odds against the reference as linear functions of `columns`.
 
         A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
-        drawn from `unseen_prior`, or the prior's mean.
+        drawn from the prior, or its mean.
         """
         weight = against_reference(parameters["weight"], self.symmetric, axis=1).transpose(2, 1, 0)
-        unseen = parameters.get("unseen", self.weight_prior.unseen.mean[None]).transpose(2, 1, 0)
+        unseen = parameters.get("unseen", self.weight_prior.unseen_mean[None]).transpose(2, 1, 0)
         columns, vectors, draws = weight.shape
         coefficient = np.empty((1 + columns + len(unseen) + 1, vectors, draws))
         coefficient[0] = against_reference(parameters["intercept"], self.symmetric).T
@@ -565,10 +565,6 @@ class LogisticModel:
         unseen = self.design.unseen(rows)
         own = [np.ones((len(rows), 1)), matrix]
         return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
-
-    def unseen_prior(self, parameters: Parameters) -> UnseenPrior:
-        """Return the prior of the weights of unseen levels, given draws (draw, …) of the parameters."""
-        return self.weight_prior.unseen_given(parameters["prior_scale"]) if self.learns else self.weight_prior.unseen
 
     def improper(self) -> str:
         """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
