@@ -2,10 +2,9 @@
 
 For each table, naive Bayes and logistic regression at its mode are compared under 50 seeds. A verdict is the grade of
 the headline (which model, better than the shares of the classes, better than the other model). The table says how often
-it is not the most frequent one, for folds that are drawn once, and for those that `compare` repeats where others could
-change the verdict. It also has both differences in their standard errors, mean and sd over the seeds, against the
-thresholds 1 (probable) and 2 to 2.4 (clear). A grade should change in at most 5% of the seeds where a mean is not
-within 0.2 of a threshold.
+it is not the most frequent one, for folds that are drawn once, and for those that `compare` draws. It also has both
+differences in their standard errors, mean and sd over the seeds, against the thresholds 1 (probable) and 2 to 2.4
+(clear). A grade should change in at most 5% of the seeds where a mean is not within 0.2 of a threshold.
 
 Both models are fitted at their mode: the grade is that of their own rules, which need no draws of the posterior.
 

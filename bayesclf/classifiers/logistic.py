@@ -170,20 +170,6 @@ class LogisticRegression(BayesClassifier):
     random_state: Any = None
     _columns: tuple[Column, ...] = field(init=False)
 
-    def work(self, X: Any, labels: int) -> int:
-        """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
-
-        It is less where there are many duplicate rows, which count as one. Of a sparse table only the stored cells
-        count.
-        """
-        stored = getattr(X, "nnz", None)
-        if stored is not None:
-            return int(stored) * (labels - 1)
-        frame = columns.to_frame(X)
-        kinds = columns.kinds_of(frame)
-        widths = (1 if kind == "number" else frame[name].nunique() for name, kind in kinds.items())
-        return len(frame) * sum(widths) * (labels - 1)
-
     @property
     def columns_(self) -> tuple[Column, ...]:
         """The training columns, with what each holds and its levels."""

@@ -38,7 +38,7 @@ def compare(
     ] = None,
     inference: Annotated[str, option("--inference", "NAME", "Engine; or MODEL=NAME,…")] = AUTO,
     cv: Annotated[int, option("--cv", "K", "Number of folds.", least=2)] = 5,
-    repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 5", least=1)] = None,
+    repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 4", least=1)] = None,
     group: Annotated[str | None, option("--group", "COL", "Keep rows with one value in one fold.", False)] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,

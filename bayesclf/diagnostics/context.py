@@ -27,7 +27,7 @@ from bayesclf.diagnostics.held_out import (
 from bayesclf.engines import Exact, inference
 from bayesclf.engines.convergence import PYMC
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.evaluation.cross_validation import Split
+from bayesclf.evaluation.cross_validation import Split, runs
 from bayesclf.evaluation.judgments import TooGood, too_good
 from bayesclf.tables.columns import SparseTable
 from bayesclf.wording import counted
@@ -148,7 +148,7 @@ class Context:
     @cached_property
     def _held_out(self) -> tuple[HeldOut, list[BayesClassifier]]:
         """The classifier's answers to held-out rows, and the fits that gave them."""
-        return held_out(self.classifier, self.training, self.repeats)
+        return held_out(self.classifier, self.training, self.all_splits)
 
     @property
     def held_out(self) -> HeldOut:
@@ -172,14 +172,14 @@ class Context:
         return self.held_out if "_held_out" in vars(self) else None
 
     @cached_property
-    def repeats(self) -> list[list[Split]]:
-        """Rows to fit on and rows to predict, by repeat."""
-        return splits(self.training)
+    def all_splits(self) -> list[Split]:
+        """Rows to fit on and rows to predict, of all repeats."""
+        return splits(self.training, self.seed)
 
     @property
     def splits(self) -> list[Split]:
         """Those of the first repeat."""
-        return self.repeats[0]
+        return [self.all_splits[number] for number in runs(self.all_splits)[0]]
 
 
 def _encoded(classifier: BayesClassifier, X: Any) -> EncodedTable:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from bayesclf.engines import MAP
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, score_table
 from bayesclf.evaluation.cross_validation import Answers, Split
-from bayesclf.evaluation.score_table import Key, standing_of_shares
+from bayesclf.evaluation.score_table import Key
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.tables.columns import Rows, SparseTable, Table
 from bayesclf.wording import counted
@@ -75,9 +74,6 @@ class Labelled(EncodedTable):
         return self.table.cells if isinstance(self.table, SparseTable) else self.table
 
 
-SEED = 0
-"""Seed of folds and fits: that of `bayesclf.compare`, so that the pages of a comparison and of a classifier agree."""
-
 COMPARED = ("map", "mean", "bayes-optimal", "predictive", "tempered")
 """Rules that are compared, in addition to the classifier's own."""
 
@@ -129,56 +125,43 @@ class HeldOut(score_table.HeldOut):
             raise Skipped(f"the rule {self.own!r} could not answer: {reason}")
 
     @property
-    def settled(self) -> bool:
-        """Whether other folds of the same rows would not change how clear the gain over the class shares is."""
-        return not self.answered or standing_of_shares(self, self.best).settled
-
-    @property
     def answered(self) -> dict[str, RowScores]:
         """The scores, of the first repeat, of the rules that could answer."""
         return {rule: self.answers["", rule].scores[0] for rule in self.rules_of("")}
 
 
-def splits(training: Labelled) -> list[list[Split]]:
-    """Return stratified folds, repeat by repeat, or for a large table one held-out part and one part to fit on."""
+def splits(training: Labelled, seed: int) -> list[Split]:
+    """Return the folds of a comparison under the same seed, or of a large table one part to fit on and one to test."""
     counts = np.bincount(training.y)
     per_row = sum(part.size for part in training.rows.parts) / len(training) * len(training.classes)
     if len(training) * per_row > thresholds.CELLS:
-        order = np.random.default_rng(SEED).permutation(len(training))
+        order = np.random.default_rng(seed).permutation(len(training))
         tested = min(thresholds.TEST_ROWS, len(order) // thresholds.FOLDS)
         fitted = max(tested, int(thresholds.CELLS // per_row))
-        return [[(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]]
+        return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
-    cv, repeats = min(thresholds.FOLDS, int(counts.max())), cross_validation.most_repeats(len(training))
-    made = list(cross_validation.split(training.y, cv, repeats, SEED)[0])
-    return [made[first : first + cv] for first in range(0, len(made), cv)]
+    cv = min(thresholds.FOLDS, int(counts.max()))
+    return list(cross_validation.split(training.y, cv, cross_validation.repeats_for(len(training)), seed)[0])
 
 
 def held_out(
-    classifier: BayesClassifier, training: Labelled, repeats: list[list[Split]]
+    classifier: BayesClassifier, training: Labelled, splits: list[Split]
 ) -> tuple[HeldOut, list[BayesClassifier]]:
-    """For each split, fit a classifier on one part of the rows and score its answers to the others; return both.
-
-    As in a comparison, the folds are repeated where other ones could change how clear the gain over the class shares
-    is.
-    """
-    own = rules.resolve(classifier.requested_rule(None))[0].name
+    """For each split, fit a classifier on one part of the rows and score its answers to the others; return both."""
+    own, seed = rules.resolve(classifier.requested_rule(None))[0].name, classifier.seed_
     names = tuple(dict.fromkeys((*COMPARED, own)))
     fits: list[BayesClassifier] = []
     scored: list[dict[str, RowScores | str]] = []
-    for times in range(1, len(repeats) + 1):
-        for train, test in repeats[times - 1]:
-            fits.append(_fitted(classifier, training[train], cross_validation.unit_seed(SEED, len(fits))))
-            scored.append(_answers(fits[-1], training[test], names))
-        made = tuple(chain.from_iterable(repeats[:times]))
-        runs = cross_validation.runs(made)
-        answers = {("", name): cross_validation.pooled([one[name] for one in scored], made, runs) for name in names}
-        setting = _setting(repeats[:times], len(training)) + _labeled_only(classifier) + _own_prior(classifier)
-        found = HeldOut(own, answers, training.y, made, SEED, setting, times)
-        if times == 1 and found.settled:
-            break
-    return found, fits
+    for number, (train, test) in enumerate(splits):
+        fits.append(_fitted(classifier, training[train], cross_validation.unit_seed(seed, number)))
+        scored.append(_answers(fits[-1], training[test], names))
+    runs = cross_validation.runs(splits)
+    answers = {
+        ("", name): cross_validation.pooled([one[name] for one in scored], tuple(splits), runs) for name in names
+    }
+    setting = _setting(splits, len(runs), len(training)) + _labeled_only(classifier) + _own_prior(classifier)
+    return HeldOut(own, answers, training.y, tuple(splits), seed, setting, len(runs)), fits
 
 
 def _fitted(classifier: BayesClassifier, training: Labelled, seed: int) -> BayesClassifier:
@@ -205,12 +188,11 @@ def recorded_statistics(classifier: BayesClassifier) -> xr.Dataset | None:
     return None if classifier.draws_ is None else classifier.draws_.stats
 
 
-def _setting(repeats: list[list[Split]], rows: int) -> str:
-    parts = repeats[0]
-    if len(parts) > 1:
-        times = f"{len(repeats)} times {len(parts)}-fold" if len(repeats) > 1 else f"one {len(parts)}-fold"
-        return f"{times} cross-validation of {rows:,} rows"
-    train, test = parts[0]
+def _setting(splits: list[Split], repeats: int, rows: int) -> str:
+    if len(splits) > 1:
+        times = f"{repeats} times" if repeats > 1 else "one"
+        return f"{times} {len(splits) // repeats}-fold cross-validation of {rows:,} rows"
+    train, test = splits[0]
     return f"fitted on {len(train):,} and held out {len(test):,} of {rows:,} rows"
 
 

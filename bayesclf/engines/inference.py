@@ -76,29 +76,6 @@ class Auto(Concise):
         require(Instance(Augmentation), augmentation=self.augmentation)
 
 
-WORK_LIMIT = 500_000
-"""Rows × columns × weight vectors beyond which `auto` never samples logistic regression by NUTS in a comparison."""
-
-COMPARISON_NUTS = NUTS(draws=500, tune=300, target_accept=0.9)
-"""NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
-
-COMPARISON_AUTO = Auto(
-    replace(Auto().laplace, draws=COMPARISON_NUTS.draws),
-    COMPARISON_NUTS,
-    Slice(draws=COMPARISON_NUTS.draws),
-    Augmentation(draws=COMPARISON_NUTS.draws),
-)
-"""`auto` for the same purpose, with as many draws from whichever engine it takes."""
-
-COMPARISON_LAPLACE = Laplace(draws=250)
-"""Laplace for the same purpose, beyond the limit: each proposal costs a pass over all rows."""
-
-
-def for_predictions(work: int) -> Auto | Laplace:
-    """Return the engine that `auto` stands for where only predictions are wanted, by the cost of one gradient."""
-    return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
-
-
 def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Engine, str]:
     """Draw by Laplace where that is as good as exact, which a few proposals say first, else by chains.
 

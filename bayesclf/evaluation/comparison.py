@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date as day
 from functools import cached_property
@@ -35,10 +35,10 @@ from bayesclf.evaluation.cross_validation import (
     folds_of,
     group_codes,
     labeled_table,
-    most_repeats,
+    repeats_for,
 )
 from bayesclf.evaluation.judgments import TooGood, too_good
-from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
+from bayesclf.evaluation.score_table import HeldOut, Key, mean, score_table, standings
 from bayesclf.evaluation.scores import code_of, threshold_curve
 from bayesclf.methods import ComparisonMethods, with_methods
 from bayesclf.progress import Progress
@@ -183,16 +183,6 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         return too_good(self.X, self.y, [self.splits[number] for number in self.runs[0]])
 
     @property
-    def settled(self) -> bool:
-        """Whether other folds of the same rows would not change what the verdict says of the models."""
-        leaders = self.leaders
-        if not leaders:
-            return True
-        best = self.best
-        every = [*standings(self, [*leaders, BASELINE], against=best), *standings(self, leaders, against=best)]
-        return all(one.settled for one in every)
-
-    @property
     def predictions(self) -> pd.DataFrame:
         """One line per model, rule, repeat and row: true label, most probable label and P(k | x) of each label.
 
@@ -326,8 +316,8 @@ def compare(
         Folds, stratified by label; or a splitter of scikit-learn; or pairs of training and test rows, each as row
         numbers from 0 or truth values (row).
     repeats : int or None
-        How often the cross-validation is repeated with other folds, if `cv` is a number. None makes 5 repeats where
-        other folds could change the verdict of the first, but of more than 1,000 rows at most 5,000 answers.
+        How often the cross-validation is repeated with other folds, if `cv` is a number. None repeats it until 500
+        rows are tested, at most 4 times, as a classifier's own page does.
     random_state : int, Generator or None
         Seed of everything; the numbers do not depend on `n_jobs`. None draws one, which `Comparison.seed` tells.
     n_jobs : int
@@ -348,8 +338,8 @@ def compare(
         Name of the table, for the report.
     max_seconds : float or None
         Time limit, looked at after each fit; None for none. The models are fitted in the order given. Once the limit
-        is over, a model with fits that remain is left out, with the reason. So the result may depend on the machine,
-        as it does not otherwise.
+        is over, a model with fits that remain is left out, with the reason. Where `repeats` is None, the first repeat
+        of all models comes before the others. So the result may depend on the machine, as it does not otherwise.
     groups : array of shape (row,) or None
         Units that have several rows, such as patients: all rows of a unit stay in one fold.
 
@@ -388,20 +378,27 @@ def compare(
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
     several = repeats is None and isinstance(cv, int | np.integer)
-    most = most_repeats(len(codes)) if several else 1 if repeats is None else repeats
-    folds = folds_of(cv, most, frame, labels, codes, seed, units)
+    times = repeats_for(len(codes)) if several else 1 if repeats is None else repeats
+    folds = folds_of(cv, times, frame, labels, codes, seed, units)
     folds = replace(folds, remarks=(*remarks, *folds.remarks))
     study = Study(models, (frame, codes, classes), Question(asked, costs), seed, n_jobs, progress)
     start = time.perf_counter()
     end = start + (np.inf if max_seconds is None else max_seconds)
-    least = 1 if several else folds.repeats
-    comparison = _settled(study, folds, least, lambda: time.perf_counter() > end, max_seconds)
+
+    def late() -> bool:
+        return time.perf_counter() > end
+
+    first = folds.first(1) if several and max_seconds is not None else folds
+    study.finish(first.splits, late)
+    if first is not folds and (late() or not study.finish(folds.splits, late)):
+        folds = first
+    comparison = _comparison(study, folds, max_seconds)
     if boosting and comparison.leaders and not comparison.left_out and isinstance(peers.rows(frame), pd.DataFrame):
         study = replace(study, models={**models, peers.BOOSTING: peers.boosting(frame)})
         now = time.perf_counter()
         limit = min(end, now + max(now - start, BOOSTING_SECONDS))
-        study.finish(comparison.splits, lambda: time.perf_counter() > limit)
-        comparison = _comparison(study, folds.first(comparison.repeats), max_seconds)
+        study.finish(folds.splits, lambda: time.perf_counter() > limit)
+        comparison = _comparison(study, folds, max_seconds)
     return replace(
         comparison,
         target=str(getattr(y, "name", None) or ""),
@@ -410,20 +407,6 @@ def compare(
         order=class_order(y, classes),
         read=notes_of(X) if is_described(X, frame) else tuple(about_columns(frame)),
     )
-
-
-def _settled(study: Study, folds: Folds, least: int, late: Callable[[], bool], max_seconds: float | None) -> Comparison:
-    """Return the comparison by the first repeats, `least` of them, or by more if the first alone does not settle it."""
-    comparison = None
-    for repeats in range(least, folds.repeats + 1):
-        own = folds.first(repeats)
-        whole = study.finish(own.splits, late)
-        if comparison is None or whole:
-            comparison = _comparison(study, own, max_seconds)
-        if not whole or late() or (repeats == 1 < folds.repeats and comparison.settled):
-            break
-    assert comparison is not None
-    return comparison
 
 
 def _comparison(study: Study, folds: Folds, max_seconds: float | None) -> Comparison:

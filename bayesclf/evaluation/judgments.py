@@ -60,13 +60,6 @@ ONE_SPLIT = 0.3
 It cannot be estimated from one repeat. On 19 tables of 40 to 768 rows it was .07 to .49, with a median of .27.
 """
 
-SETTLED = 2.0
-"""Errors of the folds by which no grade may change after the first repeat, lest the folds be repeated.
-
-Then all repeats are made. A look after each would stop at a lucky one: of 300 draws of five of 100 repeats on sonar, 8%
-then had another verdict, and 5% after all five.
-"""
-
 Kind = Literal["best", "open", "tied", "leaning", "behind"]
 """Where an entry stands; of several, the first claims least."""
 

@@ -22,7 +22,6 @@ from bayesclf.evaluation.judgments import (
     MATTERS_RELATIVELY,
     MOST_NATS,
     ONE_SPLIT,
-    SETTLED,
     Estimate,
     Kind,
     class_shares,
@@ -244,8 +243,6 @@ class Standing:
     kind
         ``"best"``; ``"behind"``: clearly, by an amount that matters; ``"leaning"``: probably; ``"tied"``: a difference
         is too small to matter; ``"open"``: these rows do not tell.
-    settled
-        Whether other folds of the same rows would not change `kind`.
     """
 
     model: str
@@ -254,7 +251,6 @@ class Standing:
     difference: float
     error: float
     kind: Kind
-    settled: bool = True
 
     @property
     def key(self) -> Key:
@@ -319,10 +315,9 @@ def standings(
         clear_by, leans_by = float(cautious.mean() - quantile * spread), float(cautious.mean() - spread)
         kinds = [
             kind_of(difference + moved, error, clear_by + moved, leans_by + moved, quantile, matters)
-            for moved in (-left, left, -SETTLED * left, SETTLED * left)
+            for moved in (-left, left)
         ]
-        kind = min(kinds[:2], key=KINDS.index)
-        found.append(Standing(*entries[place], loss, difference, error, kind, len(set(kinds)) == 1))
+        found.append(Standing(*entries[place], loss, difference, error, min(kinds, key=KINDS.index)))
     return found
 
 

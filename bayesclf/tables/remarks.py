@@ -242,18 +242,17 @@ def _isolated(cells: Array, value: float) -> Spike | None:
 
 
 def emptied(
-    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, found: set[str] | None = None
+    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], found: set[str] | None = None
 ) -> pd.DataFrame:
     """Return a table in which the cells with some values are empty, and note in `found` which columns had some.
 
     Examples
     --------
-    >>> emptied(pd.DataFrame({"weight": [61.5, 0.0]}), {"weight": [0]}, "the example")["weight"].tolist()
+    >>> emptied(pd.DataFrame({"weight": [61.5, 0.0]}), {"weight": [0]})["weight"].tolist()
     [61.5, nan]
     """
     columns = {}
     for name, values in missing.items():
-        require_column(name, list(frame.columns), where)
         column, words = frame[name], [str(value) for value in values]
         if column_kind(column, text=False) == "number":
             flags = column.isin(pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").dropna())

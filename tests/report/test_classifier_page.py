@@ -203,13 +203,14 @@ def test_a_browser_shows_it_without_complaint(pages, name, tmp_path):
     require_pleasant(path, tmp_path)
 
 
-def test_the_page_and_a_comparison_repeat_the_same_folds_as_often():
+@pytest.mark.parametrize("seed", [0, 7])
+def test_the_page_and_a_comparison_have_the_same_folds_and_numbers(seed):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
     X = pd.DataFrame({"x": y + rng.normal(0, 2.5, 60)})
-    found = bc.compare({"gnb": bc.GaussianNB(rule="predictive")}, X, y)
-    held_out = bc.GaussianNB(rule="predictive", random_state=0).fit(X, y).diagnose(X, y).held_out
-    assert found.repeats == held_out.repeats == 5
-    assert held_out.setting == "5 times 5-fold cross-validation of 60 rows"
-    assert mean(held_out, held_out.best, "log_loss") == pytest.approx(mean(found, found.best, "log_loss"))
-    assert reliability(held_out, held_out.best, "name", "what").draw.args[-1] == 5  # else the band is too narrow
+    found = bc.compare({"gnb": bc.GaussianNB(rule="predictive")}, X, y, random_state=seed)
+    held_out = bc.GaussianNB(rule="predictive", random_state=seed).fit(X, y).diagnose(X, y).held_out
+    assert found.repeats == held_out.repeats == 4
+    assert held_out.setting == "4 times 5-fold cross-validation of 60 rows"
+    assert mean(held_out, held_out.best, "log_loss") == mean(found, found.best, "log_loss")
+    assert reliability(held_out, held_out.best, "name", "what").draw.args[-1] == 4  # else the band is too narrow
