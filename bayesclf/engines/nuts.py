@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["NUTS", "Sample", "sample", "sample_machine_code", "sample_statistics"]
 
-TARGET_ACCEPT = 0.8
-"""Mean acceptance rate that the step size is adapted to."""
+TARGET_ACCEPT, TARGET_ACCEPT_SCALED = 0.8, 0.9
+"""Mean acceptance rate that the step size is adapted to, and that of logistic regression whose scale is learned."""
+OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
+"""Of the latter too. Where weights separate the classes, the likelihood is a wall behind which the log density falls
+linearly, by all rows together. A step across it is a proposal that is rejected, and no sign of a part that is not
+explored."""
 TUNE = 500
 TUNE_STANDARDISED = 300
 """Draws that adapt the step size and, in coordinates that are not standardized, the scale of each."""
@@ -157,34 +161,27 @@ def sample_machine_code(density: LogisticDensity, settings: NUTS, seed: int) -> 
         settings,
         tune=settings.tune or TUNE_STANDARDISED,
         cores=settings.cores or available(),
-        target_accept=settings.target_accept or density.target_accept,
+        target_accept=settings.target_accept or (TARGET_ACCEPT_SCALED if density.scaled else TARGET_ACCEPT),
     )
     model = nutpie_model(density, _jittered(np.zeros(density.size)))
     with shown("sampling", None, settings.progress) as tell:
-        x, stats = _run_nutpie(model, settings, seed, tell, density.nutpie_options)
+        x, stats = _run_nutpie(model, settings, seed, tell, OPTIONS if density.scaled else {})
     return Sample(density.parameters(x, np.random.default_rng(seed)), stats)
 
 
 def _python_model(log_density: LogDensity, origin: Array) -> Any:
-    """Return what `nutpie.sample` takes; its draws are named ``x``."""
+    """Return what `nutpie.sample` takes; its draws are named ``x``, and are the points of each chain as they are."""
     from nutpie.compiled_pyfunc import from_pyfunc
 
-    def make_log_density() -> LogDensity:
-        """Return the log density, the same for each chain."""
-        return log_density
-
-    def make_expand(seed: int, other_seed: int, chain: int) -> Callable[[Array], dict[str, Array]]:
-        """Return how a point becomes a draw: as it is."""
-        return lambda x: {"x": x}
-
+    start, number = _jittered(origin), [np.dtype(np.float64)]
     return from_pyfunc(
         origin.size,
-        make_log_density,
-        make_expand,
-        [np.dtype(np.float64)],
+        lambda: log_density,
+        lambda *_: lambda x: {"x": x},
+        number,
         [origin.shape],
         ["x"],
-        make_initial_point_fn=_jittered(origin),
+        make_initial_point_fn=start,
     )
 
 
