@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -115,7 +115,8 @@ class GenerativeClassifier(BayesClassifier):
         P(y = k): the posterior mean; with the rule ``"map"`` or ``"mle"`` that point; or what was given.
     left_out_ : LeftOut or None
         What training rows say of how far the model is to be believed, each left out of it: up to 5,000 rows, at even
-        distances. None where the posterior has no closed form, and after `partial_fit`.
+        distances, which the fit keeps until this is asked for. None where the posterior has no closed form, and after
+        `partial_fit`.
     temper_ : xarray.Dataset
         Draws of T and b of the rule ``"tempered"``.
     """
@@ -133,7 +134,7 @@ class GenerativeClassifier(BayesClassifier):
     """Whether the default rule corrects the model where its columns depend on each other."""
     _partly: PartlyLabeled | None = field(init=False)
     _learned_with: dict[str, Any] | None = field(init=False)
-    left_out_: LeftOut | None = field(init=False)
+    _left_out: LeftOut | None = field(init=False)
     _draws_lengths = False
     """Whether the model is of the words of documents one by one, so that it needs to know how many there are."""
     _of_counts = False
@@ -204,7 +205,7 @@ class GenerativeClassifier(BayesClassifier):
         return self._model_of(self._learn(rows, None, every_row=True), rows)
 
     def _model_of(self, learnt: Learnt, rows: Training | None = None) -> GenerativeModel:
-        """Return the model of what was learned, and keep what the rows given say of T, if left out."""
+        """Return the model of what was learned, and keep the rows given that are to be left out."""
         self._gather(learnt)
         model = self._conditioned()
         self.notes_ += about_numbers(self._learnt)
@@ -212,9 +213,25 @@ class GenerativeClassifier(BayesClassifier):
             chosen = np.zeros(len(rows.y), dtype=bool)
             chosen[rows.left_out()] = True
             some = rows.kept(chosen)
-            by_column = getattr(self, "temper", "all") == "column"
-            self.left_out_ = LeftOut.of(model, self.encode(some.frame), some.y, some.weights, by_column)
+            by_column, every = getattr(self, "temper", "all") == "column", np.arange(len(some.y))
+            copied = self.encode(some.frame)[every], some.y, some.weights[every]  # the table may change later
+            self._left_out = cast("Any", partial(LeftOut.of, model, *copied, by_column))
         return model
+
+    @property
+    @may_be_absent
+    def left_out_(self) -> LeftOut | None:
+        """What training rows say of how far the model is to be believed, each left out of it; found when asked for."""
+        check_is_fitted(self, "classes_")
+        rows: Any = self._left_out
+        if callable(rows):
+            self._left_out = rows()
+        return self._left_out
+
+    def __getstate__(self) -> dict[str, Any]:
+        if callable(vars(self).get("_left_out")):
+            _ = self.left_out_
+        return super().__getstate__()
 
     @property
     @may_be_absent
@@ -267,8 +284,8 @@ class GenerativeClassifier(BayesClassifier):
     @property
     def _rule_of_posterior(self) -> str:
         """``"tempered"`` for a practical classifier, where rows teach T; else Bayes-optimal."""
-        learned = self.left_out_ is not None and self.left_out_.learned
-        return "tempered" if self._practical and learned else super()._rule_of_posterior
+        learned = self._practical and self.left_out_ is not None and self.left_out_.learned
+        return "tempered" if learned else super()._rule_of_posterior
 
     def _infer(self, model: Model) -> None:
         super()._infer(model)
@@ -298,7 +315,7 @@ class GenerativeClassifier(BayesClassifier):
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
-        self._learnt, self.left_out_ = learnt, None
+        self._learnt, self._left_out = learnt, None
         self._learned_with = deepcopy(self._options_of_blocks())  # what is changed in place is seen, too
 
     def _options_of_blocks(self) -> dict[str, Any]:
