@@ -31,11 +31,9 @@ from bayesclf.models.logistic.design import (
     about_joined,
     encoded,
     gaps_of,
+    moments_of as moments_of_cells,
     names_of,
     training_columns,
-)
-from bayesclf.models.logistic.design import (
-    moments_of as moments_of_cells,
 )
 from bayesclf.models.logistic.likelihood import Likelihood, with_ones
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, StreamedModel, moments_of, not_learnable
