@@ -456,7 +456,7 @@ def require_kinds(dtypes: Mapping[str, str], columns: Sequence[Hashable], where:
     for name, kind in dtypes.items():
         require_column(name, columns, where)
         if kind not in get_args(ColumnKind):
-            raise InputError(f"the dtype {kind!r} of column {name!r} is not known; use {listed(get_args(ColumnKind))}")
+            raise InputError(f"the kind {kind!r} of column {name!r} is not known; use {listed(get_args(ColumnKind))}")
 
 
 def _converted(

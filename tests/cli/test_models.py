@@ -99,6 +99,7 @@ def test_costs_are_read_as_tables_are(text, labels):
         ("--rule median", "it takes mle, map"),
         ("--reject -0.1", "value for '--reject'"),
         ("--reject nan", "reject"),
+        ("--copy widn", "lacks column 'widn' (did you mean 'wind'?), which is needed"),
         ("--cost gone.csv", "does not exist"),
         ("--cost wide.csv", "the header has 1, 2, but the labels are no, yes"),
         ("--cost words.csv", "has no number for no predicted as yes"),
