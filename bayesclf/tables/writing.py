@@ -344,6 +344,9 @@ def meaning_of(words: Iterable[Any], kind: str | None = None) -> Meaning:
 
 
 _THOUSANDS = r"^[-+]?([1-9]\d{0,2}\.\d{3}|\d+)$"
+FIRST_CELLS = 64
+"""Cells of a column by which most columns of words or of fractions are told."""
+
 HEXADECIMAL = "^-?0[xX]"
 """Pattern of words that Arrow reads as integers."""
 
@@ -377,9 +380,10 @@ def cast(column: pa.Array, kind: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if kind == "int64" and pc.any(pc.match_substring_regex(column, HEXADECIMAL)).as_py():
-        return None  # Arrow alone takes them for numbers
     try:
+        column[:FIRST_CELLS].cast(kind)  # Arrow takes a hundred times as long for a long column that it cannot cast
+        if kind == "int64" and pc.any(pc.match_substring_regex(column, HEXADECIMAL)).as_py():
+            return None  # Arrow alone takes them for numbers
         found = column.cast(kind)
     except pa.ArrowInvalid:
         return None
