@@ -627,7 +627,8 @@ def _note(name: str, column: pd.Series, kind: str, declared: bool, sum_below: bo
     if kind != "category":
         found = spike(column)
         return found.sentence(name) if found else ""
-    levels = Counter(values.tolist())
+    place, different = pd.factorize(values)
+    levels = Counter(dict(zip(different.tolist(), np.bincount(place).tolist(), strict=True)))
     if what := holds_moments(column, SOME_MOMENTS):
         each = f"{len(levels)} categories, one for each {what.removeprefix('holds ').removesuffix('s')}"
         return f"column {name!r} {what} and is read as {each}; {MOMENTS[what][1]}"
