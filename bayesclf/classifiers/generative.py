@@ -55,7 +55,6 @@ from bayesclf.posterior.hypotheses import (
 from bayesclf.rules import Gibbs, resolve
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
-from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
 from bayesclf.wording import written
 
@@ -93,8 +92,8 @@ class GenerativeClassifier(BayesClassifier):
         ``"uniform"``; or probabilities, in the order of the sorted labels or by label.
     missing : {"ignore", "level"}
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
-        class given what is observed; ``"level"``: it is a level of its own (for a number, and for a category of the
-        family `Ordinal`: a Bernoulli indicator). A level that the training rows lack is integrated out.
+        class given what is observed; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator). A
+        level that the training rows lack is integrated out.
     inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
         An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. ``"auto"`` is exact where the posterior
         has a closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
@@ -397,18 +396,13 @@ class GenerativeClassifier(BayesClassifier):
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""
         categorical = {name for b in blocks if not b.indicator for name in b.categories}
-        in_order = {name: block.ordinal for block in blocks if block.ordinal for name in block.names}
         numbers = tuple(str(name) for name in frame.columns if name not in categorical)
         known = columns.ranges(frame, numbers)
         found = {str(name): Column(str(name), "number", range=known.get(str(name))) for name in frame.columns}
         for name in categorical.intersection(found):
             of_numbers = columns.kind_of(frame[name]) == "number"
-            ordinal, ordered = in_order.get(name), False
-            levels = columns.levels_of(frame[name], self.missing if ordinal is None else "ignore")
-            if ordinal is not None and self.prior is None:  # a prior knows the order
-                levels = ordered_levels(frame[name], levels, ordinal.levels)
-                ordered = ordinal.levels is not None or has_order(frame[name].dtype)
-            found[name] = Column(name, "category", levels, of_numbers=of_numbers, ordered=ordered)
+            levels = columns.levels_of(frame[name], self.missing)
+            found[name] = Column(name, "category", levels, of_numbers=of_numbers)
         return found
 
     def _on_prior_axes(self, learnt: Learnt) -> Learnt:

@@ -50,7 +50,7 @@ CLASSES = {
     "families": ("Axes", "KnownClassPrior", "LearntAlpha", "LearntClassPrior"),
     "families.by_evidence": ("ByEvidence", "Choices"),
     "families.cells": ("ColumnValues",),
-    "families.cells_in_a_row": ("Cells", "Levels"),
+    "families.histogram": ("Cells",),
     "families.mixed.regressions": ("NormalInverseGamma",),
     "models.generative": ("Block", "GenerativeModel", "LeftOut"),
     "models.logistic.design": ("LogisticDesign",),

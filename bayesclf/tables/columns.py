@@ -22,11 +22,10 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
-from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
+from bayesclf.tables.levels import MISSING_LEVEL, in_order, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
 from bayesclf.tables.options import READING, leaving_out
-from bayesclf.tables.writing import Style, cells_of, meaning_of
-from bayesclf.tables.writing import written as how_written
+from bayesclf.tables.writing import Style, cells_of, meaning_of, written as how_written
 from bayesclf.wording import (
     IN_ALL,
     LISTED_NAMES,
@@ -752,8 +751,6 @@ class Column:
         Its levels, if it is categorical.
     of_numbers
         Whether it is categorical, and was a column of numbers in the table.
-    ordered
-        Whether the order of its levels was given.
     range
         The range of its numbers, if it has any.
     """
@@ -762,7 +759,6 @@ class Column:
     kind: Kind
     levels: tuple[Hashable, ...] = ()
     of_numbers: bool = field(default=False, repr=False, compare=False)
-    ordered: bool = field(default=False, repr=False)
     range: Range | None = field(default=None, repr=False, compare=False)
 
     def union(self, other: Column) -> Column:
@@ -770,11 +766,11 @@ class Column:
         if self.levels == other.levels and self.of_numbers >= other.of_numbers and other.range is None:
             return self
         of_numbers = self.of_numbers or other.of_numbers
-        levels, ordered = self.levels, self.ordered or other.ordered
+        levels = self.levels
         if levels != other.levels:
             require_one_way(self.name, levels, other.levels)
-            levels = merged(self.name, levels, other.levels) if ordered else in_order({*levels, *other.levels})
-        return Column(self.name, self.kind, levels, of_numbers, ordered, _joined(self.range, other.range))
+            levels = in_order({*levels, *other.levels})
+        return Column(self.name, self.kind, levels, of_numbers, _joined(self.range, other.range))
 
 
 def is_missing(X: Array) -> NDArray[np.intp]:
