@@ -25,8 +25,7 @@ from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
 from bayesclf.tables.options import READING, leaving_out
-from bayesclf.tables.writing import Style, cells_of, meaning_of
-from bayesclf.tables.writing import written as how_written
+from bayesclf.tables.writing import Style, cells_of, meaning_of, written as how_written
 from bayesclf.wording import (
     IN_ALL,
     LISTED_NAMES,

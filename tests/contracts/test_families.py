@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from helpers.cases import CATEGORICAL, EVERY, GAMMA, GAUSSIAN
 from helpers.families import STANDARD_ERRORS, categorical, every_family, every_prior, gaussian
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bayesclf.errors import InputError
 from bayesclf.families import FAMILIES, Axes, Categorical, Gaussian, LearntAlpha

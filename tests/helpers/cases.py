@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from helpers import discrete_cases as discrete
-from helpers import number_cases as numbers
+from helpers import discrete_cases as discrete, number_cases as numbers
 from helpers.case import FEATURES, LABELS
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.mixed_cases import MixedCase

@@ -12,6 +12,7 @@ from bayesclf.engines import Exact, Laplace
 from bayesclf.families import LearntAlpha
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
+from bayesclf.posterior import averaging
 from bayesclf.rules import RULES
 
 NUMBERS, WORDS, EVENTS, COUNTS = ["age", "dose"], ["ward", "smoker"], ["fever", "cough"], ["visits", "calls"]
@@ -134,3 +135,11 @@ def assert_same_answers(one, other, X, rules, tolerance=1e-9, other_X=None):
     for rule in rules:
         found = other.predict_proba(X if other_X is None else other_X, rule=rule)
         np.testing.assert_allclose(found, one.predict_proba(X, rule=rule), rtol=0, atol=tolerance, err_msg=rule)
+
+
+def log_likelihoods(clf, X, y):
+    """Return log p(x_i, y_i | θ_s), if there is one, and log P(y_i | x_i, θ_s), each (draw, row)."""
+    hypotheses, codes = clf.hypotheses("posterior"), clf.known_codes(y)
+    answer = averaging.conditional(hypotheses, clf.rows(X))
+    own = answer.log_proba[np.arange(len(codes)), codes]
+    return (own + answer.log_x).T if hypotheses.generative else None, own.T
