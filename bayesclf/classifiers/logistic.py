@@ -313,7 +313,8 @@ class LogisticRegression(BayesClassifier):
         parameters = super()._posterior_parameters()
         rng = np.random.default_rng([self.seed_, UNSEEN_STREAM])
         model: Any = self.model_
-        unseen = model.unseen_prior(parameters).draw(rng, len(parameters["intercept"]))
+        scale = parameters.get("prior_scale", np.ones(len(parameters["intercept"])))
+        unseen = model.weight_prior.draw_levels(rng, scale)
         return {**parameters, "unseen": unseen}
 
 

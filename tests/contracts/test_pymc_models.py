@@ -185,7 +185,7 @@ def test_a_page_has_the_density_of_the_fitted_classifier(name, mixed_table):
     found = float(remove_value_transforms(models[0]).compile_logp(mode=PYTHON)(point))
     if name == "logistic_regression":  # in the directions of the fit, which may have other signs and another order
         own = pymc_models.Columns.of(X, np.ones(2, dtype=bool)).directions
-        point["epsilon"] = clf.model_._of_page["directions"][0].T @ own @ point["epsilon"]
+        point["epsilon"] = clf.model_.weight_prior.directions.T @ own @ point["epsilon"]
     expected = float(remove_value_transforms(models[1]).compile_logp(mode=PYTHON)(point))
     assert found == pytest.approx(expected, rel=1e-10)
 
