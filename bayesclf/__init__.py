@@ -7,40 +7,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayesclf import diagnostics as diagnostics
-    from bayesclf import engines as engines
-    from bayesclf import families as families
-    from bayesclf import plots as plots
-    from bayesclf import pymc_models as pymc_models
-    from bayesclf import rules as rules
+    from bayesclf import (
+        diagnostics as diagnostics,
+        engines as engines,
+        families as families,
+        plots as plots,
+        pymc_models as pymc_models,
+        rules as rules,
+    )
     from bayesclf.classifiers import (
         BayesNetClassifier as BayesNetClassifier,
-    )
-    from bayesclf.classifiers import (
         BernoulliNB as BernoulliNB,
-    )
-    from bayesclf.classifiers import (
         CategoricalNB as CategoricalNB,
-    )
-    from bayesclf.classifiers import (
         GaussianDiscriminantAnalysis as GaussianDiscriminantAnalysis,
-    )
-    from bayesclf.classifiers import (
         GaussianNB as GaussianNB,
-    )
-    from bayesclf.classifiers import (
         JointBayes as JointBayes,
-    )
-    from bayesclf.classifiers import (
         LogisticRegression as LogisticRegression,
-    )
-    from bayesclf.classifiers import (
         MultinomialNB as MultinomialNB,
-    )
-    from bayesclf.classifiers import (
         NaiveBayes as NaiveBayes,
-    )
-    from bayesclf.classifiers import (
         TextNB as TextNB,
     )
     from bayesclf.conformal import SplitConformal as SplitConformal

@@ -9,8 +9,7 @@ from typing import Any
 from bayesclf import diagnostics, report, stacking, storage
 from bayesclf.display import Display
 from bayesclf.evaluation import datatree, leave_one_out, predictive_checks
-from bayesclf.interpretation import explanation, predictions
-from bayesclf.interpretation import summary as summaries
+from bayesclf.interpretation import explanation, predictions, summary as summaries
 from bayesclf.plots.style import Axes, Figure
 
 METHODS: dict[str, dict[str, str]]

@@ -14,9 +14,8 @@ from importlib import import_module
 from numbers import Integral
 from typing import Any
 
-from bayesclf.constraints import LONGEST_VALUE, Whole
-from bayesclf.errors import InputError, Stopped
-from bayesclf.wording import written
+from bayesclf.constraints import Constraint, Whole
+from bayesclf.errors import Stopped
 
 JOBS_PER_CORE = 4
 """The most processes that are started for each core: each takes memory and seconds to start, and more are no faster."""
@@ -25,20 +24,13 @@ WATCH_SECONDS = 0.5
 """How often a worker looks whether the process that started it is still there."""
 
 
-def require_jobs(**given: object) -> None:
-    """Raise `InputError` for what is not a number of processes, as joblib counts them.
+def _are_jobs(jobs: object) -> bool:
+    whole = isinstance(jobs, Integral) and not isinstance(jobs, bool)
+    return jobs is None or bool(whole and jobs)
 
-    Examples
-    --------
-    >>> require_jobs(n_jobs=0)
-    Traceback (most recent call last):
-    bayesclf.errors.InputError: n_jobs must be a whole number of at least 1, or −1 for as many as there are cores, not 0
-    """
-    for name, jobs in given.items():
-        whole = isinstance(jobs, Integral) and not isinstance(jobs, bool)
-        if jobs is not None and not (whole and jobs):
-            said = f"{Whole(1)}, or −1 for as many as there are cores"
-            raise InputError(f"{name} must be {said}, not {written(jobs, LONGEST_VALUE)}")
+
+JOBS = Constraint(f"{Whole(1)}, or −1 for as many as there are cores", _are_jobs)
+"""A number of processes, as joblib counts them; None for one."""
 
 
 def processes(jobs: int | None, tasks: int) -> int:

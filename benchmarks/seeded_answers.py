@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 import bayesclf as bc
-from bayesclf.families import Ordinal
 
 NUMBERS, WORDS, EVENTS, COUNTS = ["age", "dose"], ["ward", "smoker"], ["fever", "cough"], ["visits", "calls"]
 ROWS = 12
@@ -54,7 +53,6 @@ def cases() -> Iterator[tuple[str, Any, Any, Any]]:
     yield "nb gaussian", bc.NaiveBayes(families="gaussian", **exact), gaps[columns], y
     for families in ("auto", "histogram"):
         yield f"nb {families}", bc.NaiveBayes(families=families, **exact), gaps[columns], y
-    yield "nb ordinal", bc.NaiveBayes({"ward": Ordinal(["north", "west", "east"])}, **exact), gaps[columns], y
     yield "nb missing level", bc.NaiveBayes(missing="level", **exact), gaps[columns], y
     yield "nb block", bc.NaiveBayes({("ward", "age"): "conditional-gaussian"}, **exact), X[columns], y
     yield "categorical", bc.CategoricalNB(**exact), gaps[WORDS], y

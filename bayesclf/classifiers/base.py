@@ -37,6 +37,7 @@ from bayesclf.classifiers.inputs import (
     checked_labels,
     different_labels,
     known_class_prior,
+    labeled_rows,
     possible_labels,
     require_labels_as,
     seed_of,
@@ -157,14 +158,6 @@ class Uncertainty(Displayed):
         )
 
 
-@dataclass(frozen=True)
-class LogLikelihood:
-    """log p(x_i, y_i | θ_s) and log P(y_i | x_i, θ_s), each (draw, row); a discriminative model has no `joint`."""
-
-    joint: Array | None
-    conditional: Array
-
-
 SOURCES = ("mle", "map", "mean", "posterior", "tempered")
 """What rules take hypotheses from."""
 
@@ -177,7 +170,7 @@ CI_PROB = 0.89
 
 FOR_ROOMS = frozenset(
     [
-        *("encode", "frame", "hypotheses", "known_codes", "log_likelihood", "posterior_draws", "requested_rule"),
+        *("encode", "frame", "hypotheses", "known_codes", "posterior_draws", "requested_rule"),
         *("interval_rule", "rows", "spread", "work", "get_metadata_routing"),
     ]
 )
@@ -635,15 +628,16 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             self.reading_ = columns.reading_of(X)
         codes_of = self._codes_of_more if more else self._label_codes
         labels, remarks = series_of(y), tuple[str, ...]()
-        there = labels.notna().to_numpy()
-        if there.all() or not there.any() or len(there) != len(frame):
+        found = labeled_rows(labels)
+        if found is None or len(labels) != len(frame):
             codes = codes_of(labels, len(frame), classes)
         else:
+            there, known = found
             if unlabeled == "error":
                 use = ", or learn from them (unlabeled='use')" if self._learns_unlabeled and not in_parts else ""
                 raise InputError(f"{about_unlabeled_rows(there)}; label them or leave them out (unlabeled='drop'){use}")
             codes = np.full(len(frame), UNLABELED)
-            codes[there] = codes_of(labels[there].infer_objects(), int(there.sum()), classes)
+            codes[there] = codes_of(known, len(known), classes)
             remarks = (about_dropped_rows(there),) * (unlabeled == "drop")
         rows = Training.of(frame, codes, sample_weight)
         if not rows.labeled.any():
@@ -700,21 +694,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     @property
     def _labels(self) -> tuple[str, ...]:
         return tuple(str(label) for label in self.classes_)
-
-    def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
-        """Return the log likelihoods of labeled rows under each draw of the posterior."""
-        rows = self.rows(X)
-        codes = self.known_codes(checked_labels(y, len(rows)))
-        hypotheses = self.hypotheses("posterior")
-        conditional, joint = [], []
-        for block in averaging.blocks(hypotheses, rows):
-            answer = averaging.conditional(hypotheses, rows[block])
-            own = answer.log_proba[np.arange(len(answer.log_proba)), codes[block]]
-            conditional.append(own.T)
-            joint.append((own + answer.log_x).T)
-        return LogLikelihood(
-            np.concatenate(joint, axis=1) if hypotheses.generative else None, np.concatenate(conditional, axis=1)
-        )
 
     @cached_property
     @may_be_absent

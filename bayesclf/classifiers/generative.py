@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -55,7 +55,6 @@ from bayesclf.posterior.hypotheses import (
 from bayesclf.rules import Gibbs, resolve
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
-from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
 from bayesclf.wording import written
 
@@ -93,8 +92,8 @@ class GenerativeClassifier(BayesClassifier):
         ``"uniform"``; or probabilities, in the order of the sorted labels or by label.
     missing : {"ignore", "level"}
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
-        class given what is observed; ``"level"``: it is a level of its own (for a number, and for a category of the
-        family `Ordinal`: a Bernoulli indicator). A level that the training rows lack is integrated out.
+        class given what is observed; ``"level"``: it is a level of its own (for a number: a Bernoulli indicator). A
+        level that the training rows lack is integrated out.
     inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
         An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. ``"auto"`` is exact where the posterior
         has a closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
@@ -115,7 +114,8 @@ class GenerativeClassifier(BayesClassifier):
         P(y = k): the posterior mean; with the rule ``"map"`` or ``"mle"`` that point; or what was given.
     left_out_ : LeftOut or None
         What training rows say of how far the model is to be believed, each left out of it: up to 5,000 rows, at even
-        distances. None where the posterior has no closed form, and after `partial_fit`.
+        distances, which the fit keeps until this is asked for. None where the posterior has no closed form, and after
+        `partial_fit`.
     temper_ : xarray.Dataset
         Draws of T and b of the rule ``"tempered"``.
     """
@@ -133,7 +133,7 @@ class GenerativeClassifier(BayesClassifier):
     """Whether the default rule corrects the model where its columns depend on each other."""
     _partly: PartlyLabeled | None = field(init=False)
     _learned_with: dict[str, Any] | None = field(init=False)
-    left_out_: LeftOut | None = field(init=False)
+    _left_out: LeftOut | None = field(init=False)
     _draws_lengths = False
     """Whether the model is of the words of documents one by one, so that it needs to know how many there are."""
     _of_counts = False
@@ -204,7 +204,7 @@ class GenerativeClassifier(BayesClassifier):
         return self._model_of(self._learn(rows, None, every_row=True), rows)
 
     def _model_of(self, learnt: Learnt, rows: Training | None = None) -> GenerativeModel:
-        """Return the model of what was learned, and keep what the rows given say of T, if left out."""
+        """Return the model of what was learned, and keep the rows given that are to be left out."""
         self._gather(learnt)
         model = self._conditioned()
         self.notes_ += about_numbers(self._learnt)
@@ -212,9 +212,25 @@ class GenerativeClassifier(BayesClassifier):
             chosen = np.zeros(len(rows.y), dtype=bool)
             chosen[rows.left_out()] = True
             some = rows.kept(chosen)
-            by_column = getattr(self, "temper", "all") == "column"
-            self.left_out_ = LeftOut.of(model, self.encode(some.frame), some.y, some.weights, by_column)
+            by_column, every = getattr(self, "temper", "all") == "column", np.arange(len(some.y))
+            copied = self.encode(some.frame)[every], some.y, some.weights[every]  # the table may change later
+            self._left_out = cast("Any", partial(LeftOut.of, model, *copied, by_column))
         return model
+
+    @property
+    @may_be_absent
+    def left_out_(self) -> LeftOut | None:
+        """What training rows say of how far the model is to be believed, each left out of it; found when asked for."""
+        check_is_fitted(self, "classes_")
+        rows: Any = self._left_out
+        if callable(rows):
+            self._left_out = rows()
+        return self._left_out
+
+    def __getstate__(self) -> dict[str, Any]:
+        if callable(vars(self).get("_left_out")):
+            _ = self.left_out_
+        return super().__getstate__()
 
     @property
     @may_be_absent
@@ -267,8 +283,8 @@ class GenerativeClassifier(BayesClassifier):
     @property
     def _rule_of_posterior(self) -> str:
         """``"tempered"`` for a practical classifier, where rows teach T; else Bayes-optimal."""
-        learned = self.left_out_ is not None and self.left_out_.learned
-        return "tempered" if self._practical and learned else super()._rule_of_posterior
+        learned = self._practical and self.left_out_ is not None and self.left_out_.learned
+        return "tempered" if learned else super()._rule_of_posterior
 
     def _infer(self, model: Model) -> None:
         super()._infer(model)
@@ -298,7 +314,7 @@ class GenerativeClassifier(BayesClassifier):
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
-        self._learnt, self.left_out_ = learnt, None
+        self._learnt, self._left_out = learnt, None
         self._learned_with = deepcopy(self._options_of_blocks())  # what is changed in place is seen, too
 
     def _options_of_blocks(self) -> dict[str, Any]:
@@ -380,18 +396,13 @@ class GenerativeClassifier(BayesClassifier):
     def _training_columns(self, frame: pd.DataFrame, blocks: tuple[ColumnBlock, ...]) -> dict[str, Column]:
         """Return the training columns by name, with the levels of the categorical ones."""
         categorical = {name for b in blocks if not b.indicator for name in b.categories}
-        in_order = {name: block.ordinal for block in blocks if block.ordinal for name in block.names}
         numbers = tuple(str(name) for name in frame.columns if name not in categorical)
         known = columns.ranges(frame, numbers)
         found = {str(name): Column(str(name), "number", range=known.get(str(name))) for name in frame.columns}
         for name in categorical.intersection(found):
             of_numbers = columns.kind_of(frame[name]) == "number"
-            ordinal, ordered = in_order.get(name), False
-            levels = columns.levels_of(frame[name], self.missing if ordinal is None else "ignore")
-            if ordinal is not None and self.prior is None:  # a prior knows the order
-                levels = ordered_levels(frame[name], levels, ordinal.levels)
-                ordered = ordinal.levels is not None or has_order(frame[name].dtype)
-            found[name] = Column(name, "category", levels, of_numbers=of_numbers, ordered=ordered)
+            levels = columns.levels_of(frame[name], self.missing)
+            found[name] = Column(name, "category", levels, of_numbers=of_numbers)
         return found
 
     def _on_prior_axes(self, learnt: Learnt) -> Learnt:

@@ -91,7 +91,7 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
     other.model_ = model
     if isinstance(model, GenerativeModel):
         other.model_ = replace(model, posterior_given=True)
-        other.__dict__["left_out_"] = None  # rows were left out of the posterior of the fit
+        other.__dict__["_left_out"] = None  # rows were left out of the posterior of the fit
     other.draws_, other.inference_ = Draws(parameters, chains, stats, problems), settings
     other.convergence_problems_, other.trace_ = problems, None
     other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}

@@ -31,11 +31,9 @@ from bayesclf.models.logistic.design import (
     about_joined,
     encoded,
     gaps_of,
+    moments_of as moments_of_cells,
     names_of,
     training_columns,
-)
-from bayesclf.models.logistic.design import (
-    moments_of as moments_of_cells,
 )
 from bayesclf.models.logistic.likelihood import Likelihood, with_ones
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, StreamedModel, moments_of, not_learnable
@@ -315,7 +313,8 @@ class LogisticRegression(BayesClassifier):
         parameters = super()._posterior_parameters()
         rng = np.random.default_rng([self.seed_, UNSEEN_STREAM])
         model: Any = self.model_
-        unseen = model.unseen_prior(parameters).draw(rng, len(parameters["intercept"]))
+        scale = parameters.get("prior_scale", np.ones(len(parameters["intercept"])))
+        unseen = model.weight_prior.draw_levels(rng, scale)
         return {**parameters, "unseen": unseen}
 
 

@@ -33,8 +33,7 @@ from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_col
 from bayesclf.tables.levels import whole_labels
 from bayesclf.tables.options import Wish, label_among, named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
-from bayesclf.tables.remarks import about_columns, renamed, require_classes, require_emptied
-from bayesclf.tables.remarks import decided as decided_by
+from bayesclf.tables.remarks import about_columns, decided as decided_by, renamed, require_classes, require_emptied
 from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed
 from bayesclf.tables.writing import ONE_WAY, Survey
 from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
@@ -524,9 +523,7 @@ def _thinned(tables: tuple[pd.DataFrame, ...]) -> tuple[pd.DataFrame, ...]:
 
 def _joined(tables: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
     """Return the rows of all batches; columns whose levels differ from batch to batch hold these as objects."""
-    coded = (table.select_dtypes("category").columns for table in tables)
-    objects = (table.astype(dict.fromkeys(names, object)) for table, names in zip(tables, coded, strict=True))
-    return pd.concat(objects, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
 def _lowest(keys: ArrayLike) -> Integers:

@@ -14,7 +14,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.generating import DocumentLengths
 from bayesclf.classifiers.inputs import Training, joined_labels
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Categorical, Ordinal
+from bayesclf.families import Axes, Categorical
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
@@ -60,11 +60,6 @@ class ColumnBlock:
     def categories(self) -> tuple[str, ...]:
         """The columns that are categories."""
         return self.names if self.family.kind == "category" else self.mixed
-
-    @property
-    def ordinal(self) -> Ordinal | None:
-        """The family of categories in order; None for any other."""
-        return self.family if isinstance(self.family, Ordinal) else None
 
     @property
     def learned_alpha(self) -> LearntAlpha | None:
@@ -207,7 +202,7 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
     taken = {
         name: f"{name!r} ({len(levels)} values)"
         for block in learnt.blocks
-        if block.family.kind == "category" and not block.indicator and not block.ordinal
+        if block.family.kind == "category" and not block.indicator
         for name in block.names
         if learnt.columns[name].of_numbers and not _are_codes(levels := learnt.columns[name].levels)
     }
@@ -280,9 +275,9 @@ class FrozenPrior:
 
 
 def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
-    """Return a block that says which numbers and ordered categories are missing: a Bernoulli for each and class."""
-    in_order = (block for block in blocks if block.family.kind in ("number", "mixed") or block.ordinal)
-    names = tuple(name for block in in_order for name in block.names if name not in block.mixed)
+    """Return a block that says which numbers are missing: a Bernoulli for each and class."""
+    of_numbers = (block for block in blocks if block.family.kind in ("number", "mixed"))
+    names = tuple(name for block in of_numbers for name in block.names if name not in block.mixed)
     return (ColumnBlock(Categorical(), names, indicator=True),) if names else ()
 
 
@@ -293,7 +288,7 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
     if isinstance(frame, SparseTable):
         return sparse_numbers(frame, block.names)
     if block.indicator:
-        return _missing(learnt, frame, block.names)
+        return columns.is_missing(columns.numbers(frame, block.names))
     if block.family.kind == "mixed":
         return _mixed_cells(learnt, frame, block)
     if block.family.kind == "number":
@@ -310,19 +305,8 @@ def unknown_levels(block: ColumnBlock, X: Any, missing: str) -> tuple[str, ...]:
     if block.indicator or not block.categories:
         return ()
     codes = X[:, np.isin(block.names, block.categories)]
-    no_level = missing == "level" and not block.ordinal  # else a missing cell is no level
-    new = (codes == columns.UNSEEN) | (no_level & (codes == columns.MISSING))
+    new = (codes == columns.UNSEEN) | ((missing == "level") & (codes == columns.MISSING))
     return tuple(compress(block.categories, new.any(axis=0)))
-
-
-def _missing(learnt: Learnt, frame: Any, names: tuple[str, ...]) -> Integers:
-    """Return codes (row, feature) of the two levels (False, True) of "this cell is missing"."""
-    in_order = {name for block in learnt.blocks if block.ordinal for name in block.names}
-    is_category = np.array([name in in_order for name in names])
-    X = np.empty((len(frame), len(names)), dtype=np.intp)
-    X[:, is_category] = frame[list(compress(names, is_category))].isna()
-    X[:, ~is_category] = columns.is_missing(columns.numbers(frame, tuple(compress(names, ~is_category))))
-    return X
 
 
 def _mixed_cells(learnt: Learnt, frame: Any, block: ColumnBlock) -> Array:

@@ -1,4 +1,4 @@
-"""Draws by data augmentation: missing cells given parameters, and parameters given completed rows, in turn."""
+"""Draws by data augmentation: missing cells or labels given parameters, and parameters given whole rows, in turn."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from bayesclf.arrays import Array, Parameters
 from bayesclf.constraints import Whole, require
@@ -81,6 +82,32 @@ def sample(model: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
                 own = block.family.posterior(block.statistics).draw(rng, total)
             parameters |= block.named(own)
     return parameters
+
+
+def sample_labels(partly: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
+    """Draw from the posterior of rows of which some have no label: labels given parameters, and these given all labels.
+
+    `partly`: The rows, as `bayesclf.engines.unlabeled.PartlyLabeled` has them.
+
+    Both draws are exact where the model is conjugate given labels. Each chain starts at parameters drawn given the
+    labeled rows alone, whose posterior is wider. Weights are numbers of repetitions, of which each has its own label.
+
+    Returns: Draws by name, (draw, ...), those of one chain together.
+    """
+    rng, steps = np.random.default_rng(seed), settings.tune + settings.draws
+    times = partly.weight.astype(np.int64)
+    kept: list[Parameters] = []
+    with shown("sampling", None, settings.progress) as tell:
+        for chain in range(settings.chains):
+            parameters = partly.model.draw(rng, 1)
+            for number in range(steps):
+                labels = rng.multinomial(times, softmax(partly.scores(parameters), axis=1))
+                parameters = partly.completed(labels.astype(float)).draw(rng, 1)
+                if number >= settings.tune:
+                    kept.append(parameters)
+                if number % TOLD == 0:
+                    tell("sampling", chain * steps + number, settings.chains * steps)
+    return {name: np.concatenate([one[name] for one in kept]) for name in kept[0]}
 
 
 def _alternated(alternation: Alternation, settings: Augmentation, rng: np.random.Generator, tell: Tell) -> Parameters:

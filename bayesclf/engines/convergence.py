@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
@@ -48,33 +48,8 @@ PYMC = "pymc.sample"
 """Stands for the name of an engine where the user drew."""
 
 
-@dataclass(frozen=True)
-class Remedy:
-    """What to do about a problem of the draws.
-
-    `text`: A sentence, with {} for how to give the engine other settings.
-
-    Examples
-    --------
-    >>> remedy = Remedy("draw longer, such as {}", {"draws": 2000})
-    >>> remedy.by("NUTS")
-    'draw longer, such as inference=bc.engines.NUTS(draws=2000)'
-    >>> remedy.by(PYMC)
-    'draw longer, such as pymc.sample(draws=2000)'
-    """
-
-    text: str
-    settings: Mapping[str, float] = field(default_factory=dict)
-
-    def by(self, engine: str) -> str:
-        """Return it for the engine whose class has this name; or for `PYMC`."""
-        python = ", ".join(f"{name}={value}" for name, value in self.settings.items())
-        if engine == PYMC:
-            return self.text.format(f"{PYMC}({python})")
-        return self.text.format(f"inference=bc.engines.{engine}({python})")
-
-
-LONGER = Remedy("draw longer, such as {}", {"draws": 2000, "tune": 1000})
+LONGER = "draw longer, such as {}(draws=2000, tune=1000)"
+"""What to do about most problems; {} is the name of what takes the settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,17 +57,18 @@ class Measured:
     """A measure of the draws, and what it says about them.
 
     `values`: The measure of each parameter, chain or draw. `problem`: What is wrong, in words; empty where nothing is.
-    `remedy`: What to do about it. `limit`: What the value that decides may be, where that depends on the draws.
+    `remedy`: What to do about it, as `LONGER`. `limit`: What the value that decides may be, where that depends on the
+    draws.
     """
 
     values: Array
     problem: str
-    remedy: Remedy = LONGER
+    remedy: str = LONGER
     limit: float = MAX_RHAT
 
     def advice(self, engine: str) -> str:
-        """Return what to do about it, as `Remedy.by` does."""
-        return self.remedy.by(engine)
+        """Return what to do about it, by the engine whose class has this name; or by `PYMC`."""
+        return self.remedy.format(engine if engine == PYMC else f"inference=bc.engines.{engine}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +141,7 @@ def _of_draws(found: Scalars) -> Iterator[Measured]:
     if draws < MIN_DRAWS:
         yield Measured(found.draws, f"{draws} draws per chain are too few to check")
         return
-    yield Measured(found.draws, found.broken(), Remedy("look for extreme values in the data"))
+    yield Measured(found.draws, found.broken(), "look for extreme values in the data")
     if found.names:
         if chains > 1:
             yield rhat(found)
@@ -219,8 +195,7 @@ def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
 
 def one_chain() -> Measured:
     """Return that a single chain cannot be compared with others."""
-    remedy = Remedy("run more of them, such as {}", {"chains": 4})
-    return Measured(np.ones(1), "one chain cannot show whether chains agree", remedy)
+    return Measured(np.ones(1), "one chain cannot show whether chains agree", "run more, such as {}(chains=4)")
 
 
 def rhat(found: Scalars) -> Measured:
@@ -322,7 +297,7 @@ def divergences(diverging: Array, accepted: Array | None = None) -> Measured:
     count = int(diverging.sum())
     problem = f"{count} of {diverging.size} draws diverged, so the draws may miss a part of the posterior"
     nearer = SMALLER[accepted is not None and bool(accepted.mean() > NEARLY)]
-    remedy = Remedy("take smaller steps, {}, or narrower priors", {"target_accept": nearer})
+    remedy = f"take smaller steps, {{}}(target_accept={nearer}), or narrower priors"
     return Measured(diverging, problem if count else "", remedy)
 
 
@@ -332,7 +307,7 @@ def saturation(reached: Array, max_treedepth: int) -> Measured:
         f"{100 * reached.mean():.0f}% of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
         f"{100 * MAX_SATURATED_SHARE:.0f}%), before the trajectory turned back: they are more dependent than necessary"
     )
-    remedy = Remedy("allow more, {}, or scale the data", {"max_treedepth": max_treedepth + 2})
+    remedy = f"allow more, {{}}(max_treedepth={max_treedepth + 2}), or scale the data"
     return Measured(reached, problem if reached.mean() > MAX_SATURATED_SHARE else "", remedy)
 
 
@@ -344,8 +319,7 @@ def energy(energies: Array) -> Measured:
         bfmi = np.nan_to_num(np.asarray(array_stats.bfmi(energies)), nan=0.0)
     lowest = f"E-BFMI is {bfmi.min():.2f} (limit {MIN_BFMI})"
     problem = f"chain {int(bfmi.argmin())} explores the tails slowly: {lowest}"
-    remedy = Remedy(f"{LONGER.text}, or use narrower priors", LONGER.settings)
-    return Measured(bfmi, problem if (bfmi < MIN_BFMI).any() else "", remedy)
+    return Measured(bfmi, problem if (bfmi < MIN_BFMI).any() else "", f"{LONGER}, or use narrower priors")
 
 
 def smoothed(log_density: Array, efficiency: float) -> tuple[Array, Array]:

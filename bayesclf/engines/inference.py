@@ -421,7 +421,7 @@ def watch(model: Model, name: str, optimizer: Optimizer, seed: int) -> tuple[Tra
     else:
         estimate(model, name)  # raises
         trace = optimizer.run(*model.objective(name), rng)
-    return trace, {**model.unmoved(name), **model.parameters(trace.theta)}
+    return trace, {**model.unmoved(name), **model.hypotheses(trace.theta[None])}
 
 
 def _from_zero(model: LogisticModel, name: str, ascent: GradientAscent, rng: np.random.Generator) -> Trace:

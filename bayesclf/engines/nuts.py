@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.display import Concise
@@ -27,8 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["NUTS", "Sample", "sample", "sample_machine_code", "sample_statistics"]
 
-TARGET_ACCEPT = 0.8
-"""Mean acceptance rate that the step size is adapted to."""
+TARGET_ACCEPT, TARGET_ACCEPT_SCALED = 0.8, 0.9
+"""Mean acceptance rate that the step size is adapted to, and that of logistic regression whose scale is learned."""
+OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
+"""Of the latter too. Where weights separate the classes, the likelihood is a wall behind which the log density falls
+linearly, by all rows together. A step across it is a proposal that is rejected, and no sign of a part that is not
+explored."""
 TUNE = 500
 TUNE_STANDARDISED = 300
 """Draws that adapt the step size and, in coordinates that are not standardized, the scale of each."""
@@ -158,34 +161,27 @@ def sample_machine_code(density: LogisticDensity, settings: NUTS, seed: int) -> 
         settings,
         tune=settings.tune or TUNE_STANDARDISED,
         cores=settings.cores or available(),
-        target_accept=settings.target_accept or density.target_accept,
+        target_accept=settings.target_accept or (TARGET_ACCEPT_SCALED if density.scaled else TARGET_ACCEPT),
     )
     model = nutpie_model(density, _jittered(np.zeros(density.size)))
     with shown("sampling", None, settings.progress) as tell:
-        x, stats = _run_nutpie(model, settings, seed, tell, density.nutpie_options)
+        x, stats = _run_nutpie(model, settings, seed, tell, OPTIONS if density.scaled else {})
     return Sample(density.parameters(x, np.random.default_rng(seed)), stats)
 
 
 def _python_model(log_density: LogDensity, origin: Array) -> Any:
-    """Return what `nutpie.sample` takes; its draws are named ``x``."""
+    """Return what `nutpie.sample` takes; its draws are named ``x``, and are the points of each chain as they are."""
     from nutpie.compiled_pyfunc import from_pyfunc
 
-    def make_log_density() -> LogDensity:
-        """Return the log density, the same for each chain."""
-        return log_density
-
-    def make_expand(seed: int, other_seed: int, chain: int) -> Callable[[Array], dict[str, Array]]:
-        """Return how a point becomes a draw: as it is."""
-        return lambda x: {"x": x}
-
+    start, number = _jittered(origin), [np.dtype(np.float64)]
     return from_pyfunc(
         origin.size,
-        make_log_density,
-        make_expand,
-        [np.dtype(np.float64)],
+        lambda: log_density,
+        lambda *_: lambda x: {"x": x},
+        number,
         [origin.shape],
         ["x"],
-        make_initial_point_fn=_jittered(origin),
+        make_initial_point_fn=start,
     )
 
 
@@ -269,7 +265,6 @@ def _run_nutpie(
         maxdepth=settings.max_treedepth,
         progress_bar=False,
         progress_callback=keep,
-        return_raw_trace=True,
         **options,
         blocking=False,  # a blocking run answers Ctrl-C with the draws so far, as if they were all
     )
@@ -279,8 +274,7 @@ def _run_nutpie(
             with suppress(TimeoutError):
                 trace = run.wait(timeout=UPDATE_SECONDS)
             tell("sampling", sum(chain.finished_draws for chain in chains) if trace is None else total, total)
-        draws, stats = trace.get_arrow_trace()
-        return _read(draws, stats)
+        return trace["posterior"]["x"].values, sample_statistics(trace, settings)
     except BaseException as error:
         run.cancel()
         if "initialization points failed" in str(error):
@@ -288,35 +282,8 @@ def _run_nutpie(
         raise
 
 
-def _column(batch: Any, name: str) -> NDArray[Any]:
-    """Return one column of a chain's record, (draw, …)."""
-    import pyarrow
-
-    values = pyarrow.array(batch.column(name))
-    values = values.flatten() if hasattr(values, "flatten") else values
-    return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(batch.num_rows, -1)
-
-
-def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset]:
-    """Return what Arrow's record batches of each chain hold after tuning.
-
-    The tree that nutpie makes of them has many more statistics, and takes longer than most fits by machine code.
-    """
-    import xarray as xr
-
-    kept = [~_column(chain, "tuning")[:, 0].astype(bool) for chain in stats]
-    x = np.stack([_column(chain, "x")[rows] for chain, rows in zip(draws, kept, strict=True)])
-    names = {name: name for name in STATISTICS} | {new: old for old, new in NUTPIE_NAMES.items()}
-    found = {
-        name: np.stack([_column(chain, names[name])[rows, 0] for chain, rows in zip(stats, kept, strict=True)])
-        for name in STATISTICS
-    }
-    variables = {name: (("chain", "draw"), values.astype(STATISTICS[name])) for name, values in found.items()}
-    return x, xr.Dataset(variables, {"chain": np.arange(x.shape[0]), "draw": np.arange(x.shape[1])})
-
-
 def sample_statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
-    """Return the statistics that all samplers share, under one set of names, from a tree of PyMC's."""
+    """Return the statistics that all samplers share, under one set of names, from a tree of nutpie's or PyMC's."""
     stats = tree["sample_stats"].to_dataset()
     stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
     if "reached_max_treedepth" not in stats:

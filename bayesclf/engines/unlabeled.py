@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import softmax
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.engines.augmentation import TOLD, Augmentation
+from bayesclf.engines.augmentation import Augmentation, sample_labels
 from bayesclf.engines.inference import (
     MAP,
     MLE,
@@ -129,30 +129,6 @@ def _by_labeled(partly: PartlyLabeled) -> Array:
     return np.asarray(softmax(scores, axis=1))
 
 
-def sample(partly: PartlyLabeled, settings: Augmentation, seed: int) -> dict[str, Array]:
-    """Draw from the posterior: labels given parameters, and parameters given all labels, in turn.
-
-    Both draws are exact where the model is conjugate given labels. Each chain starts at parameters drawn given the
-    labeled rows alone, whose posterior is wider. Weights are numbers of repetitions, of which each has its own label.
-
-    Returns: Draws by name, (draw, ...), those of one chain together.
-    """
-    rng, steps = np.random.default_rng(seed), settings.tune + settings.draws
-    times = partly.weight.astype(np.int64)
-    kept: list[Parameters] = []
-    with shown("sampling", None, settings.progress) as tell:
-        for chain in range(settings.chains):
-            parameters = partly.model.draw(rng, 1)
-            for number in range(steps):
-                labels = rng.multinomial(times, softmax(partly.scores(parameters), axis=1))
-                parameters = partly.completed(labels.astype(float)).draw(rng, 1)
-                if number >= settings.tune:
-                    kept.append(parameters)
-                if number % TOLD == 0:
-                    tell("sampling", chain * steps + number, settings.chains * steps)
-    return {name: np.concatenate([one[name] for one in kept]) for name in kept[0]}
-
-
 def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> PartlyInferred:
     """Infer the parameters by an engine given or, for ``"auto"``, by data augmentation.
 
@@ -163,7 +139,7 @@ def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> P
         require_room(partly.model, engine)
         if not partly.model.dims():
             return PartlyInferred(engine, Draws({}, engine.chains), {}, ())
-        draws = warned(checked(partly.model, sample(partly, engine, seed), None, engine))
+        draws = warned(checked(partly.model, sample_labels(partly, engine, seed), None, engine))
         return PartlyInferred(engine, draws, {}, draws.problems)
     name = "mle" if isinstance(engine, MLE) else "map"
     point, problems = found_point(partly, name)

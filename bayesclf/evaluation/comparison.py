@@ -31,7 +31,6 @@ from bayesclf.evaluation.cross_validation import (
     Split,
     Study,
     checked_rules,
-    class_order,
     folds_of,
     group_codes,
     labeled_table,
@@ -44,8 +43,9 @@ from bayesclf.methods import ComparisonMethods, with_methods
 from bayesclf.progress import Progress
 from bayesclf.rules import resolve
 from bayesclf.tables.columns import is_described, notes_of
+from bayesclf.tables.levels import class_order
 from bayesclf.tables.remarks import about_columns
-from bayesclf.workers import require_jobs
+from bayesclf.workers import JOBS
 
 __all__ = ["Comparison", "compare"]
 
@@ -370,7 +370,7 @@ def compare(
     if boosting and peers.BOOSTING in models:
         raise InputError(f"a model is named {peers.BOOSTING!r}, as a line of the comparison is; give it another name")
     asked = checked_rules(rules)
-    require_jobs(n_jobs=n_jobs)
+    require(JOBS, n_jobs=n_jobs)
     seed, every = seed_of(random_state), y
     frame, y, remarks = labeled_table(X, y, cv)
     labels = checked_labels(y, len(frame))

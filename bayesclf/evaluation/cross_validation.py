@@ -164,15 +164,6 @@ def group_codes(groups: Any, y: Any) -> Integers:
     return np.asarray(pd.factorize(values if found is None else values[found[0]])[0])
 
 
-def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
-    """Return the codes of the classes as people read them: in the order of an ordered categorical, or sorted."""
-    codes = range(len(classes))
-    dtype: Any = getattr(y, "dtype", None)
-    if not getattr(dtype, "ordered", False):
-        return tuple(codes)
-    return tuple(sorted(codes, key=lambda code: list(dtype.categories).index(classes[code])))
-
-
 def checked_rules(given: Any) -> tuple[str, ...] | None:
     """Return the names of the rules, checked; None if each classifier answers under the rules of `peers.rules_of`."""
     if given is None:

@@ -21,7 +21,7 @@ from bayesclf.evaluation.scores import RowScores
 from bayesclf.methods import LearningCurveMethods, with_methods
 from bayesclf.progress import Progress
 from bayesclf.wording import joined, pair
-from bayesclf.workers import require_jobs
+from bayesclf.workers import JOBS
 
 METRICS = {"error": "test error", "log_loss": "test log loss", "brier": "test Brier score"}
 """The scores of a learning curve, and what an axis calls them."""
@@ -178,7 +178,7 @@ def learning_curve(
     models = peers.named(models)
     asked = checked_rules(rules)
     seed = seed_of(random_state)
-    require_jobs(n_jobs=n_jobs)
+    require(JOBS, n_jobs=n_jobs)
     frame, y, remarks = labeled_table(X, y, cv)
     classes, codes = np.unique(checked_labels(y, len(frame)), return_inverse=True)
     folds = folds_of(cv, repeats, frame, classes[codes], codes, seed)

@@ -30,8 +30,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, in_order, labels_of_two, name_above, option, seed_of
 from bayesclf.plots import style
-from bayesclf.plots.style import Axes
-from bayesclf.plots.style import Figure as Drawing
+from bayesclf.plots.style import Axes, Figure as Drawing
 from bayesclf.wording import number, percent
 
 CLASSIFIERS = ("GNB", "GNB2", "LR")

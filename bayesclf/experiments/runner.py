@@ -31,12 +31,11 @@ from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning, Stopped
 from bayesclf.files import regular, write_text
 from bayesclf.plots import style
-from bayesclf.plots.style import Axes
-from bayesclf.plots.style import Figure as Drawing
+from bayesclf.plots.style import Axes, Figure as Drawing
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.wording import counted
-from bayesclf.workers import each, processes, require_jobs
+from bayesclf.workers import JOBS, each, processes
 
 type Unit = tuple[str | int | float, ...]
 """Key of one unit of work; unique within the experiment, and the source of its seed."""
@@ -210,7 +209,7 @@ def run(
         raise InputError(f"settings must be {name_of(experiment)}'s own, experiment.Settings(…), not {settings!r}")
     for option in fields(settings):
         require(constraint_like(option.default), **{option.name: getattr(settings, option.name)})
-    require_jobs(jobs=jobs)
+    require(JOBS, jobs=jobs)
     require(FileName("the name of a folder"), folder=folder)
     require(OrNone(Instance(dict)), made=made)
     folder = Path(folder)

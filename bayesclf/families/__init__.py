@@ -4,10 +4,10 @@ from bayesclf.arrays import Parameters
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
-from bayesclf.families.cells_in_a_row import Histogram, Ordinal
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian, LogNormal
+from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.mixed.network import ConditionalGaussian
@@ -21,9 +21,8 @@ from bayesclf.families.template import CellFamily
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree)
 _NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
-_CATEGORIES = (Categorical, Ordinal)
 _MANY = (MultivariateGaussian, *_TABLES, ConditionalGaussian)
-_ALL = (*_CATEGORIES, Gaussian, Bernoulli, Multinomial, *_NUMBERS, *_MANY)
+_ALL = (Categorical, Gaussian, Bernoulli, Multinomial, *_NUMBERS, *_MANY)
 
 FAMILIES = {family.name: family for family in _ALL}
 """Families by name.
@@ -55,7 +54,6 @@ __all__ = [
     "Multinomial",
     "MultivariateGaussian",
     "NegativeBinomial",
-    "Ordinal",
     "Parameters",
     "Poisson",
 ]

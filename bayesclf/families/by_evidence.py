@@ -14,9 +14,9 @@ from bayesclf.display import Sized
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import EVENTS, NUMBERS, Axes, Family, Statistics
 from bayesclf.families.cells import PROBE, ValueCounts
-from bayesclf.families.cells_in_a_row import Histogram
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian, LogNormal, Moments, part_of_more
+from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson

@@ -18,9 +18,6 @@ from bayesclf.arrays import Array, Integers
 SMALLEST = np.finfo(float).tiny
 """Probabilities that underflow are replaced by this before a density is evaluated."""
 
-MANY = 2**13
-"""Entries of a sparse table that are worth loading machine code."""
-
 UNDERFLOW_FREE = 0.1
 """Gamma variates of this shape fall below the smallest number with probability 1e-31."""
 
@@ -186,11 +183,6 @@ def canonical(X: Any) -> sparse.csr_array:
     cells = sparse.csr_array(X)
     if cells.has_canonical_format:
         return cells
-    if cells.nnz >= MANY:  # looking is faster than the sorting below
-        from bayesclf.families.kernels import repeats
-
-        if not repeats(cells.indptr, cells.indices, cells.shape[1]):
-            return cells
     cells = cells.copy()
     cells.sum_duplicates()
     return cells

@@ -102,18 +102,6 @@ def rising_factors(
 
 
 @_compiled()
-def repeats(ends: Any, places: Any, width: int) -> bool:
-    """Return whether a row in SciPy's CSR format has two entries of one place."""
-    last = np.full(width, -1)
-    for row in range(len(ends) - 1):
-        for entry in range(ends[row], ends[row + 1]):
-            if last[places[entry]] == row:
-                return True
-            last[places[entry]] = row
-    return False
-
-
-@_compiled()
 def eliminate(weights: Any, local: Any, factors: Any, kept: Any) -> float:
     """Eliminate all vertices in place and return Σ log pivots; `kept`, unless empty, receives w/(w + fill)."""
     total, stop = 0.0, len(factors)

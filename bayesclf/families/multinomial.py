@@ -25,6 +25,9 @@ from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pa
 STEPS = 64
 """Whole counts up to this use a product of so many factors; others need log Γ, which takes longer."""
 
+MANY = 2**13
+"""Entries of a sparse table that are worth loading machine code."""
+
 LOST = 1e-12
 """Least share of a concentration that must remain without a row: below it fewer than four digits are left."""
 
@@ -185,7 +188,7 @@ def _rising(X: Any, alpha: Array, y: Integers | None = None) -> Callable[[Array]
     lengths, of_length = np.unique(length, return_inverse=True)
     own = np.full(len(length), -1) if y is None else np.asarray(y, dtype=np.intp)
     entries = counts.indptr.astype(np.intp), place[counts.indices], counts.data.astype(float), own
-    of_entries = _by_machine_code if counts.nnz >= dirichlet.MANY else _by_arrays
+    of_entries = _by_machine_code if counts.nnz >= MANY else _by_arrays
 
     def of_rows(more: Array) -> Array:
         """Return the predictive (row, outcome)."""

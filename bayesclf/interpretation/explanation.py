@@ -426,7 +426,7 @@ def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: 
     """Return (w_k − w_k′)·(x − center) of each design column; a missing number is at its mean, as in `log_scores`."""
     design = model.design
     matrix, unseen = design.standardized(design.matrix(rows)), design.unseen(rows).astype(float)
-    levels = parameters.get("unseen", model.weight_prior.unseen.mean[None])
+    levels = parameters.get("unseen", model.weight_prior.unseen_mean[None])
     levels = np.broadcast_to(levels, (len(parameters["weight"]), *levels.shape[1:]))
     own = against_reference(parameters["weight"], model.symmetric, axis=1) * design.scale
     weights = np.concatenate([own, levels], axis=2)

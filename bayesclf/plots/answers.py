@@ -17,7 +17,6 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
-from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.evaluation.scores import code_of
 from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import style
@@ -26,6 +25,7 @@ from bayesclf.posterior import averaging
 from bayesclf.rules import Gibbs, resolve
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable
+from bayesclf.tables.levels import class_order
 from bayesclf.wording import did_you_mean
 
 GRID = 121

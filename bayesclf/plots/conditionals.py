@@ -13,7 +13,6 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.inputs import checked_labels
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.models import Model
 from bayesclf.models.generative import Block
 from bayesclf.plots import style
@@ -21,7 +20,7 @@ from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
 from bayesclf.tables.columns import MISSING, SparseTable
-from bayesclf.tables.levels import leading_number
+from bayesclf.tables.levels import class_order, leading_number
 from bayesclf.wording import did_you_mean
 
 MOST_PANELS = 6

@@ -21,7 +21,6 @@ from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
-from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.evaluation.judgments import MAY_HELP
 from bayesclf.evaluation.score_table import Key, infinite_losses, standing_of_shares
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
@@ -40,6 +39,7 @@ from bayesclf.report.facts import (
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.report.verdict import SURE, against_shares, in_sentence, untold
 from bayesclf.tables.columns import SparseTable
+from bayesclf.tables.levels import class_order
 from bayesclf.wording import counted, first_upper, joined, listed, sentences
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ the registries of families, engines and classifiers; nothing is ever looked up b
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -160,11 +159,7 @@ def _parameters(clf: BayesClassifier) -> dict[str, Any]:
 def _fitted(clf: BayesClassifier) -> dict[str, Any]:
     """Return what `fit` has set, without what is computed from it on first use."""
     cls, parameters = type(clf), clf.get_params(deep=False)
-    state = {
-        name: value
-        for name, value in vars(clf).items()
-        if name not in parameters and not isinstance(getattr(cls, name, None), cached_property)
-    }
+    state = {name: value for name, value in clf.__getstate__().items() if name not in parameters}
     for name in state:
         if not _is_fitted_name(cls, name):
             raise InputError(f"the attribute {name!r} is not part of a {cls.__name__}; delete it before saving")

@@ -22,11 +22,10 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
-from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
+from bayesclf.tables.levels import MISSING_LEVEL, in_order, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
 from bayesclf.tables.options import READING, leaving_out
-from bayesclf.tables.writing import Style, cells_of, meaning_of
-from bayesclf.tables.writing import written as how_written
+from bayesclf.tables.writing import Style, cells_of, meaning_of, written as how_written
 from bayesclf.wording import (
     IN_ALL,
     LISTED_NAMES,
@@ -427,7 +426,6 @@ def convert_columns(
     >>> convert_columns(frame, {"grade": "category"}, "the example")["grade"].cat.categories.tolist()
     ['1', '2', '3']
     """
-    require_kinds(dtypes, list(frame.columns), where)
     if not dtypes and all(_is_plain(dtype) for dtype in set(frame.dtypes)):
         return frame.copy(deep=False)  # a table of many columns has each of them made anew otherwise
     columns = {name: _converted(column, dtypes.get(str(name)), where, signs) for name, column in frame.items()}
@@ -527,32 +525,23 @@ def not_numbers(words: pd.Series) -> pd.Series:
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
     """Return columns as floats (row, feature), NaN where a cell is missing, in memory of their own."""
-    own = frame if tuple(frame.columns) == names else frame[list(names)]
-    if all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in set(own.dtypes)):
-        X = np.array(own, dtype=float, order="C")
-    else:
-        X = np.empty(own.shape)
-        for j, name in enumerate(names):
-            X[:, j] = _floats(own[name], name)
-    if (np.abs(X) > LARGEST).any():
-        _refuse_large(frame, names, X.T)
-    return X
+    return read_numbers(frame, names).array()
 
 
 def read_numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers:
-    """Return the same columns as they lie in the table, to be read some rows at a time; errors as in `numbers`."""
-    if len(names) > len(frame):  # then a column takes longer than its cells
-        return Numbers(tuple(numbers(frame, names).T), len(frame))
-    cells = _small(frame, names) or Numbers(tuple(_real(frame[name], name) for name in names), len(frame))
+    """Return columns of numbers as they lie in the table, to be read some rows at a time."""
+    cells = _together(frame, names) or Numbers(tuple(_real(frame[name], name) for name in names), len(frame))
     if not cells.ordinary:
         _refuse_large(frame, names, cells.columns)
     return cells
 
 
-def _small(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers | None:
-    """Return columns of a small table of numbers, of which pandas gives all in the time that one takes; else None."""
+def _together(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers | None:
+    """Return columns of a small or wide table of numbers, all of which pandas gives in the time of one; else None."""
     if frame.size > FEW_CELLS:
-        return None
+        if len(names) <= len(frame):
+            return None
+        frame = frame[list(names)]
     cells = frame.to_numpy()
     if cells.dtype.kind not in "iuf" or cells.dtype.itemsize > FLOAT_BYTES:
         return None
@@ -606,7 +595,7 @@ def _floats(column: pd.Series, name: str) -> Array:
         return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
     except (ValueError, TypeError):
         _check_cells(column)
-        place = _first_word(column)
+        place = int((pd.to_numeric(column, errors="coerce").isna() & column.notna()).to_numpy().argmax())
         value, row = written(column.iloc[place], LONGEST_VALUE), row_numbers(column, place)
         raise InputError(
             f"column {name!r} holds {value}, which is not a number (row {row}); write a number there, or nothing; "
@@ -636,11 +625,6 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
 
 
 NEGATIVE = "Negative values in data: column {name!r} holds {value} (row {row}), and a count is at least 0; correct it"
-
-
-def _first_word(column: pd.Series) -> int:
-    """Return the place of the first cell that is not a number, 0 where none is found."""
-    return int((pd.to_numeric(column, errors="coerce").isna() & column.notna()).to_numpy().argmax())
 
 
 def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:
@@ -747,7 +731,7 @@ def ranges(frame: pd.DataFrame, names: tuple[str, ...]) -> dict[str, Range]:
     return {name: (least, cells / known, most, int(known)) for name, least, most, cells, known in found if known}
 
 
-def _together(one: Range | None, other: Range | None) -> Range | None:
+def _joined(one: Range | None, other: Range | None) -> Range | None:
     """Return the range of the cells of both."""
     if one is None or other is None:
         return one or other
@@ -767,8 +751,6 @@ class Column:
         Its levels, if it is categorical.
     of_numbers
         Whether it is categorical, and was a column of numbers in the table.
-    ordered
-        Whether the order of its levels was given.
     range
         The range of its numbers, if it has any.
     """
@@ -777,7 +759,6 @@ class Column:
     kind: Kind
     levels: tuple[Hashable, ...] = ()
     of_numbers: bool = field(default=False, repr=False, compare=False)
-    ordered: bool = field(default=False, repr=False)
     range: Range | None = field(default=None, repr=False, compare=False)
 
     def union(self, other: Column) -> Column:
@@ -785,11 +766,11 @@ class Column:
         if self.levels == other.levels and self.of_numbers >= other.of_numbers and other.range is None:
             return self
         of_numbers = self.of_numbers or other.of_numbers
-        levels, ordered = self.levels, self.ordered or other.ordered
+        levels = self.levels
         if levels != other.levels:
             require_one_way(self.name, levels, other.levels)
-            levels = merged(self.name, levels, other.levels) if ordered else in_order({*levels, *other.levels})
-        return Column(self.name, self.kind, levels, of_numbers, ordered, _together(self.range, other.range))
+            levels = in_order({*levels, *other.levels})
+        return Column(self.name, self.kind, levels, of_numbers, _joined(self.range, other.range))
 
 
 def is_missing(X: Array) -> NDArray[np.intp]:

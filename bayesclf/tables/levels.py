@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
 
@@ -98,53 +99,13 @@ def leading_number(level: object) -> tuple[float, bool]:
     return (float(found[2]), found[1] not in ("<", "≤")) if found else (math.inf, True)
 
 
-def has_order(dtype: Any) -> bool:
-    """Return whether a dtype is that of an ordered categorical."""
-    return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
-
-
-def ordered_levels(
-    column: pd.Series, levels: tuple[Hashable, ...], given: Sequence[Hashable] | None = None
-) -> tuple[Hashable, ...]:
-    """Return a column's levels in the order that is given, or that the column has.
-
-    Examples
-    --------
-    >>> ordered_levels(pd.Series([3, 1, 2, 3]), (1, 2, 3))
-    (1, 2, 3)
-    >>> ordered_levels(pd.Series(["S", "L"]), ("L", "S"), given=["S", "M", "L"])
-    ('S', 'M', 'L')
-    >>> ordered_levels(pd.Series(pd.Categorical([3, 1], categories=[3, 1, 2])), (3, 1, 2))
-    (1, 2, 3)
-    """
-    name = column.name
-    if given is not None:
-        unknown = [level for level in levels if level not in given]
-        if unknown:
-            raise InputError(f"column {name!r} has the level {unknown[0]!r}, but the levels given are {list(given)!r}")
-        return tuple(given)
-    if has_order(column.dtype):
-        return levels
-    words = [level for level in levels if isinstance(level, str)]
-    if words:
-        raise InputError(
-            f"column {name!r} has words without an order, such as {words[0]!r}; make it an ordered "
-            f"categorical, X[{name!r}].astype(pd.CategoricalDtype(['low', 'high'], ordered=True)) with its own levels "
-            "from the lowest to the highest, or list these in Ordinal(levels=['low', 'high'])"
-        )
-    numbers: Any = levels
-    return tuple(sorted(numbers))
-
-
-def merged(name: str, levels: tuple[Hashable, ...], others: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Return the levels of two columns whose order was given: the longer list, which has the other in its order."""
-    longer = max(levels, others, key=len)
-    if any(tuple(level for level in longer if level in own) != own for own in (levels, others)):
-        raise InputError(
-            f"column {name!r} has the levels {list(levels)!r} in some rows and {list(others)!r} in others; give all "
-            "rows the same levels in the same order"
-        )
-    return longer
+def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
+    """Return the codes of the classes as people read them: in the order of an ordered categorical, or sorted."""
+    codes = range(len(classes))
+    dtype: Any = getattr(y, "dtype", None)
+    if not getattr(dtype, "ordered", False):
+        return tuple(codes)
+    return tuple(sorted(codes, key=lambda code: list(dtype.categories).index(classes[code])))
 
 
 def in_order(values: set[Hashable]) -> tuple[Hashable, ...]:

@@ -39,7 +39,7 @@ from bayesclf.tables.streams import (
     stream_of,
     written_out,
 )
-from bayesclf.wording import LISTED_NAMES, counted, listed, one_line, written
+from bayesclf.wording import LISTED_NAMES, counted, did_you_mean, listed, one_line, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -222,8 +222,6 @@ def _read_bytes(path: Path) -> bytes:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the path and the disk") from error
     if packed:
         require_bytes(len(data), f"{path}, unpacked,", "give a part of it")
-    if not data:
-        raise InputError(f"{path} is empty; it needs column names and at least one row")
     return data
 
 
@@ -385,7 +383,8 @@ def open_stream(source: Any, wish: Wish | None = None, wanted: Wanted = ALL) -> 
         remedy = "add it, empty where unknown"
         if separator := wish.separator:
             remedy += f", or give another separator than {option('separator', separator)}"
-        raise InputError(f"{found.where} lacks column {some}, which is needed; {remedy}")
+        meant = did_you_mean(lacking[0], found.names)
+        raise InputError(f"{found.where} lacks column {some}{meant}, which is needed; {remedy}")
     target = wish.among(found.names).target
     if wish.classes and target in found.names and found is not source:
         found = changed(found, str(target), lambda y: cut(y, wish.classes))

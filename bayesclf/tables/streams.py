@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,13 @@ import pandas as pd
 
 from bayesclf.constraints import require_bytes
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.tables.columns import ColumnKind, convert_columns, kinds_of, require_column, require_kinds, to_pandas
+from bayesclf.tables.columns import (
+    ColumnKind,
+    convert_columns,
+    kinds_of,
+    require_column,
+    to_pandas,
+)
 from bayesclf.tables.options import named_for, option
 from bayesclf.tables.remarks import ROW_NAMES, emptied
 from bayesclf.wording import LISTED_NAMES, listed, one_line
@@ -287,12 +294,11 @@ class Stream:
         integer = pd.api.types.is_integer_dtype
         gaps = [name for name, own in frame.dtypes.items() if integer(own) and not isinstance(own, np.dtype)]
         frame = frame.astype(dict.fromkeys(gaps, object)) if gaps else frame
-        frame = emptied(frame, self.missing, self.where, self.emptied)
+        frame = emptied(frame, self.missing, self.emptied)
         return convert_columns(frame, self.kinds, self.where, self.signs)
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows in their order, at least one at a time."""
-        require_kinds(self.kinds, self.names, self.where)
         kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
         for batch in self._tables():
             unknown = _note_kinds(batch.table, kinds)
@@ -320,7 +326,7 @@ class Stream:
                 require_same(table.columns, self.names, where, self.where)
                 table = table[list(self.names)]
             if self.missing:
-                table = emptied(table, self.missing, where, self.emptied)
+                table = emptied(table, self.missing, self.emptied)
             if self.from_file or self.kinds:
                 table = _converted(table, self.kinds, where, self.from_file, self.signs)
             yield Batch(where, table)
@@ -466,8 +472,6 @@ def _of_arrow(source: Any) -> tuple[str, pa.Schema, int | None, Callable[[list[s
 
     if isinstance(source, pa.RecordBatchReader):
         return "the reader", source.schema, None, lambda names: source
-    if isinstance(source, pa.Table | pa.RecordBatch):
-        return "the table", source.schema, source.num_rows, lambda names: pa.table(source).select(names).to_batches()
     if hasattr(source, "scanner") and hasattr(source, "count_rows"):
         return (
             *("the data set", source.schema, source.count_rows()),
@@ -490,7 +494,7 @@ def _of_arrow(source: Any) -> tuple[str, pa.Schema, int | None, Callable[[list[s
         return "the relation", run(1).schema, None, lambda names: run(batch_rows(1))
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream
-        return "the table", reader(source).schema, None, lambda names: reader(source)
+        return "the table", reader(source).schema, getattr(source, "num_rows", None), lambda names: reader(source)
     return None
 
 
@@ -503,17 +507,9 @@ def _of_iterable(source: Iterable[Any] | Callable[[], Iterable[Any]], wanted: Wa
         raise InputError("the iterable holds no table; give at least one")
     again = ahead is not source
 
-    def tables() -> Iterator[Any]:
-        """Yield the tables, the first one too."""
-        if again:
-            yield from _iterator(start())
-        else:
-            yield first
-            yield from ahead
-
     def parts() -> Iterator[Part]:
         """Yield the tables as parts."""
-        for number, table in enumerate(tables(), start=1):
+        for number, table in enumerate(_iterator(start()) if again else chain([first], ahead), start=1):
             where = f"table {number} of the iterable"
             frame = _frame(table, where)
             require_same(map(str, frame.columns), stream.names, where, "the first one", wanted)

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.classifiers import log_likelihoods
 from helpers.suites import mainly
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
@@ -205,7 +206,7 @@ def test_everything_else_over_blocks_is_that_over_all(kind, small_budget, monkey
     for question in (
         lambda clf: clf.predict_interval(COUNTS),
         lambda clf: clf.uncertainty(COUNTS).epistemic,
-        lambda clf: clf.log_likelihood(COUNTS, Y).joint,
+        lambda clf: log_likelihoods(clf, COUNTS, Y)[0],
         lambda clf: clf.predict_proba(COUNTS, class_prior=[0.2, 0.5, 0.3]),
         lambda clf: clf.predict_proba(COUNTS[:9], rule=bc.rules.Gibbs(given="data and x")),
         lambda clf: clf.sample(5)[0].to_numpy(dtype=float),

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from helpers.effort import peak
 from helpers.suites import mainly
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 
 import bayesclf as bc

@@ -194,7 +194,6 @@ def test_drop_and_kind_change_the_columns():
         (GOOD, "--target clas", "no column 'clas' (did you mean 'class'?)"),
         (GOOD, "", "--target COL"),
         ("t,class\n,x\n,y\n", "--target class", "no column is left, as 't' has no values; --keep t"),
-        ("t,class\n,x\n,y\n", "--target class --keep t", "leave it out with --drop t"),
         ("id,class\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(30)), "--target id", "choose another --target"),
         ("a,class\n" + "".join(f"{i % 9},{i}\n" for i in range(60)), "--target class", "choose another --target"),
         ("a,n\n" + "".join(f"{i % 9},{i // 2}\n" for i in range(80)), "--target n", "give --kind n=category"),

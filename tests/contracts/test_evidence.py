@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.cases import DISCRETE, HISTOGRAMS, ORDINALS, PRIORS
+from helpers.cases import DISCRETE, HISTOGRAMS, PRIORS
 from helpers.families import MAIN_SUITE
 from helpers.suites import mostly_slow
 
@@ -33,7 +33,7 @@ def test_evidence_is_the_product_of_predictions_one_step_ahead(case, n):
     np.testing.assert_allclose(found.sum(), one_step_ahead(case, X, y), rtol=1e-10, atol=1e-12)
 
 
-@mostly_slow([*CELLWISE, *HISTOGRAMS, *ORDINALS], MAIN_SUITE)
+@mostly_slow([*CELLWISE, *HISTOGRAMS], MAIN_SUITE)
 @pytest.mark.parametrize("features", [(0,), (0, 2)])
 def test_the_part_of_a_family_of_some_features_is_the_family_of_these_alone(case, features):
     X, y = case.data(5)

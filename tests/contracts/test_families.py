@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from helpers.cases import CATEGORICAL, EVERY, GAMMA, GAUSSIAN
 from helpers.families import STANDARD_ERRORS, categorical, every_family, every_prior, gaussian
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bayesclf.errors import InputError
 from bayesclf.families import FAMILIES, Axes, Categorical, Gaussian, LearntAlpha
@@ -131,7 +130,6 @@ def test_a_constant_or_empty_column_is_not_informative(case, value):
         (lambda: FAMILIES["hurdle"](Gaussian()), "family must be a family of numbers above 0"),
         (lambda: FAMILIES["hurdle"](alpha=-1.0), "alpha must be above 0"),
         (lambda: FAMILIES["histogram"](a=()), "a must be above 0"),
-        (lambda: FAMILIES["ordinal"](alpha=0.0), "alpha must be above 0"),
         (lambda: LearntAlpha(spread=0.0), r"spread must be above 0 and finite, not 0\.0"),
         (lambda: LearntAlpha(least_levels=0), "least_levels must be a whole number of at least 1, not 0"),
         (lambda: FAMILIES["every-tree"](()), r"equivalent_rows must be above 0 and finite, not \(\)"),

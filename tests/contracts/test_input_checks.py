@@ -78,7 +78,7 @@ def test_what_cannot_be_predicted_is_named(kind):
     [
         ({"size": "gaussian"}, "blocks names column 'size', but the table has 'age', 'dose'"),
         ({0: "gaussian"}, "blocks names column '0', but the table has 'age', 'dose'"),
-        ({"age": "weibull"}, "'weibull' is not a family; give one of categorical, ordinal, gaussian"),
+        ({"age": "weibull"}, "'weibull' is not a family; give one of categorical, gaussian"),
         ({"age": "gaussian", ("age", "dose"): "gaussian"}, "blocks names column 'age' twice"),
     ],
 )

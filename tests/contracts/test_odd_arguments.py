@@ -13,9 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.fuzz import answer
-from helpers.odd import LABELS as Y
-from helpers.odd import NO_COUNTS, NO_FLAGS, NO_NUMBERS
-from helpers.odd import NUMBERS as X
+from helpers.odd import LABELS as Y, NO_COUNTS, NO_FLAGS, NO_NUMBERS, NUMBERS as X
 from helpers.suites import mainly
 
 import bayesclf as bc

@@ -12,7 +12,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 import xarray as xr
-from helpers.classifiers import CASES
+from helpers.classifiers import CASES, log_likelihoods
 from helpers.families import PYTHON
 from helpers.suites import NIGHTLY
 from pymc.distributions.transforms import log, logodds
@@ -102,8 +102,8 @@ def test_every_model_in_a_users_hands(case, mixed_table, fitted):
             values.values.reshape(len(again.draws_.parameters[next(iter(clf.model_.dims()))]), -1).sum(axis=1)
             for values in few["log_likelihood"].data_vars.values()
         )
-        likelihood = again.log_likelihood(X, y)
-        own = likelihood.conditional if likelihood.joint is None else likelihood.joint
+        joint, conditional = log_likelihoods(again, X, y)
+        own = conditional if joint is None else joint
         np.testing.assert_allclose(by_row, own.reshape(len(by_row), -1).sum(axis=1), rtol=1e-7)
     tree = clf.to_datatree(X, y, draws=20)
     name = next(iter(clf.model_.dims()))
@@ -133,7 +133,7 @@ def test_other_rows_are_set_by_their_data(name, mixed_table, fitted):
         plain = remove_value_transforms(model)
         log_p = float(plain.compile_logp(vars=plain.observed_RVs, mode=PYTHON)(point))
         first = np.full(7, clf.classes_[0])
-        assert log_p == pytest.approx(one.log_likelihood(new, first).joint.sum(), rel=1e-9)
+        assert log_p == pytest.approx(log_likelihoods(one, new, first)[0].sum(), rel=1e-9)
 
 
 def test_what_is_refused(mixed_table):
@@ -185,7 +185,7 @@ def test_a_page_has_the_density_of_the_fitted_classifier(name, mixed_table):
     found = float(remove_value_transforms(models[0]).compile_logp(mode=PYTHON)(point))
     if name == "logistic_regression":  # in the directions of the fit, which may have other signs and another order
         own = pymc_models.Columns.of(X, np.ones(2, dtype=bool)).directions
-        point["epsilon"] = clf.model_._of_page["directions"][0].T @ own @ point["epsilon"]
+        point["epsilon"] = clf.model_.weight_prior.directions.T @ own @ point["epsilon"]
     expected = float(remove_value_transforms(models[1]).compile_logp(mode=PYTHON)(point))
     assert found == pytest.approx(expected, rel=1e-10)
 

@@ -9,11 +9,11 @@ from scipy import signal
 
 from bayesclf.engines import convergence
 from bayesclf.engines.convergence import (
-    LONGER,
     MAX_RHAT,
     MAX_SATURATED_SHARE,
     Scalars,
     divergences,
+    energy,
     rhat,
     rhat_limit,
     saturation,
@@ -78,7 +78,7 @@ def test_a_limit_and_what_is_above_it_are_never_printed_alike():
 
 
 def test_remedies_are_given_as_settings_of_the_engine():
-    assert "inference=bc.engines.NUTS(draws=2000, tune=1000)" in LONGER.by("NUTS")
+    assert "inference=bc.engines.NUTS(draws=2000, tune=1000)" in energy(np.ones((4, 9))).advice("NUTS")
     assert "NUTS(max_treedepth=12)" in saturation(np.ones((4, 5)), 10).advice("NUTS")
     assert "NUTS(chains=4)" in convergence.one_chain().advice("NUTS")
 

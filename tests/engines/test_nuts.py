@@ -5,7 +5,6 @@ import dataclasses
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 import pymc as pm
@@ -143,8 +142,7 @@ class Target:
     def function(self):
         return SimpleNamespace(address=ctypes.cast(self.c_function, ctypes.c_void_p).value)
 
-    target_accept = None
-    nutpie_options: ClassVar = {}
+    scaled = False
 
     def parameters(self, z, rng):
         return {"x": 3 + 10 * z}

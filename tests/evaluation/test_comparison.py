@@ -12,8 +12,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.evaluation import comparison as of_models
-from bayesclf.evaluation import cross_validation
+from bayesclf.evaluation import comparison as of_models, cross_validation
 from bayesclf.evaluation.judgments import label_copies, too_good
 from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES, Gibbs

@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.classifiers import GENERATIVE, NUMBERS
+from helpers.classifiers import GENERATIVE, NUMBERS, log_likelihoods
 from helpers.suites import mainly
 
 import bayesclf as bc
@@ -55,11 +55,11 @@ def test_a_tree_has_the_groups_of_arviz(trees):
 
 
 def test_densities_are_those_of_the_classifier(trees, generative, logistic, complete):
-    of_nb, of_lr = generative.log_likelihood(*complete), logistic.log_likelihood(*complete)
+    (joint, conditional), (_, of_lr) = (log_likelihoods(clf, *complete) for clf in (generative, logistic))
     rows = (-1, len(complete[1]))
-    np.testing.assert_allclose(trees["nb"].log_likelihood["y"].values.reshape(rows), of_nb.joint)
-    np.testing.assert_allclose(trees["nb"].conditional_log_likelihood["y"].values.reshape(rows), of_nb.conditional)
-    np.testing.assert_allclose(trees["lr"].log_likelihood["y"].values.reshape(rows), of_lr.conditional)
+    np.testing.assert_allclose(trees["nb"].log_likelihood["y"].values.reshape(rows), joint)
+    np.testing.assert_allclose(trees["nb"].conditional_log_likelihood["y"].values.reshape(rows), conditional)
+    np.testing.assert_allclose(trees["lr"].log_likelihood["y"].values.reshape(rows), of_lr)
     assert [trees[name].log_likelihood.attrs["density"] for name in ("nb", "lr")] == ["joint", "conditional"]
 
 

@@ -6,6 +6,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.classifiers import log_likelihoods
 from helpers.effort import peak
 from helpers.refits import STANDARD_ERRORS, by_refits
 from scipy.special import expit
@@ -90,7 +91,7 @@ class TestLogisticRegression:
     def test_weights_are_those_of_arviz(self, laplace):
         clf, X, y = laplace
         expected = clf.posterior_.copy()
-        conditional = clf.log_likelihood(X, y).conditional.reshape(4, 500, len(y))
+        conditional = log_likelihoods(clf, X, y)[1].reshape(4, 500, len(y))
         expected["log_likelihood"] = as_arviz(conditional.reshape(2000, -1), 4)["log_likelihood"]
         expected = az.loo(expected, pointwise=True)
         for rule in ("bayes-optimal", "predictive"):

@@ -45,8 +45,6 @@ def test_a_small_table_is_made_dense_and_a_large_one_refused():
         dense(sparse.csr_array((1, 2**22 + 1)))
 
 
-def test_entries_of_one_cell_are_one_however_many_there_are():
-    rows = sparse.csr_array((np.ones(3), [1, 0, 1], [0, 3]), shape=(1, 2))
-    many = sparse.vstack([rows] * dirichlet.MANY, format="csr")
-    assert dirichlet.canonical(many)[[0]].toarray().tolist() == dirichlet.canonical(rows).toarray().tolist()
-    assert dirichlet.canonical(many).nnz == 2 * dirichlet.MANY
+def test_entries_of_one_cell_are_one():
+    rows = dirichlet.canonical(sparse.csr_array((np.ones(3), [1, 0, 1], [0, 3]), shape=(1, 2)))
+    assert (rows.toarray().tolist(), rows.nnz) == ([[1.0, 2.0]], 2)

@@ -10,8 +10,7 @@ import pymc  # noqa: F401  # sets Python's limit of recursion, which Hypothesis 
 import pytest
 from helpers.fuzz import Refusal, answer, efforts
 from helpers.strategies import Recipe, mostly
-from hypothesis import seed, settings
-from hypothesis import strategies as st
+from hypothesis import seed, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from sklearn.base import clone
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from helpers import discrete_cases as discrete
-from helpers import number_cases as numbers
+from helpers import discrete_cases as discrete, number_cases as numbers
 from helpers.case import FEATURES, LABELS
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.mixed_cases import MixedCase
@@ -18,7 +17,6 @@ AXES = Axes(LABELS, FEATURES)
 _LEVELS = (("a", "b"), (1, 2, 3), (False, True))
 _OF_LEVELS = Axes(LABELS, FEATURES, _LEVELS)
 _OF_PAIRS = Axes(LABELS, FEATURES, (("a", "b"), (1, 2), (False, True)))
-_OF_MANY_LEVELS = Axes(LABELS, FEATURES, (("a", "b"), tuple(range(5)), ("low", "mid", "high")))
 
 
 def _uniform(seed, *shape):
@@ -157,13 +155,7 @@ HISTOGRAMS = (
 )
 """Families with sets of cuts."""
 
-ORDINALS = (
-    discrete.OrdinalCase("ordinal", families.Ordinal(), _OF_MANY_LEVELS),
-    discrete.OrdinalCase("ordinal α averaged", families.Ordinal(alpha=(0.5, 4.0)), _OF_MANY_LEVELS),
-)
-"""Families with sets of cuts between levels."""
-
-DISCRETE = (*TREES, *HISTOGRAMS, *ORDINALS)
+DISCRETE = (*TREES, *HISTOGRAMS)
 """Families with a discrete parameter."""
 
 EVERY = (*CASES, *DISCRETE)

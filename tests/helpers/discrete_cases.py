@@ -121,17 +121,6 @@ class CategoricalCase(TablesCase):
 
 
 @dataclass(frozen=True, eq=False)
-class OrdinalCase(TablesCase):
-    """Levels in an order that the classes follow; a point is the probabilities of the levels."""
-
-    def rows(self, rng, y, missing=MISSING_SHARE):
-        sizes = np.array(self.axes.sizes)
-        X = np.clip((rng.normal(y[:, None] / 2, 0.7, (len(y), 3)) * sizes / 2).round(), 0, sizes - 1).astype(np.intp)
-        X[rng.random(X.shape) < missing] = -1
-        return X
-
-
-@dataclass(frozen=True, eq=False)
 class TreesCase(TablesCase):
     """Level codes, none missing; a point is a tree and θ."""
 

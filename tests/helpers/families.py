@@ -24,7 +24,6 @@ every_prior = pytest.mark.parametrize("case", **ids(PRIORS))
 MAIN_SUITE = (
     *("categorical α given", "gaussian class-feature", "multivariate gaussian class prior given", "bernoulli α given"),
     *("multinomial α given", "poisson prior given", "exponential prior given", "joint α given", "every tree"),
-    "ordinal",
 )
 """Cases of the main suite where a test takes more than a moment: one of each kind of posterior."""
 slow_prior = mostly_slow(PRIORS, MAIN_SUITE)

@@ -149,6 +149,13 @@ def test_a_family_that_does_not_fit_is_no_sign_of_copies(rng):
     assert any("repeat each other, tell little" in note for note in clf.notes_)
 
 
+def test_rows_are_left_out_as_they_were_at_the_fit():
+    X, y = table(60)
+    clf = bc.GaussianNB().fit(X, y)
+    X[:] = 0.0
+    np.testing.assert_array_equal(clf.left_out_.log_density, bc.GaussianNB().fit(*table(60)).left_out_.log_density)
+
+
 def test_a_row_alone_in_its_class_is_not_counted():
     X, y = table(60)
     y[0] = 7

@@ -13,8 +13,7 @@ from bayesclf import rules
 from bayesclf.errors import Refused
 from bayesclf.models.logistic import design as linear_scores
 from bayesclf.models.logistic.design import LinearScores
-from bayesclf.posterior import averaging
-from bayesclf.posterior import linear as mixture
+from bayesclf.posterior import averaging, linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables.columns import Rows
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from helpers.stored import assert_equal
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from bayesclf.families import FAMILIES

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple, cast
@@ -37,9 +37,6 @@ MOVES = 4
 """Moves of z for each proposal of (log s, logit ρ), which takes longer."""
 SMALLEST_ANGLE = 1e-9
 """Width of a slice in which rounding has left no point that is high enough: the chain stays where it is."""
-OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
-"""Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all rows
-together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
 
 
 class Data(NamedTuple):
@@ -112,16 +109,6 @@ class LogisticDensity:
     def scaled(self) -> bool:
         """Whether a scale is learned, so that (log s, logit ρ) are coordinates."""
         return self.lattice.prior.settings is not None
-
-    @property
-    def target_accept(self) -> float | None:
-        """Mean acceptance rate that the step size is adapted to where the user says none."""
-        return 0.9 if self.scaled else None
-
-    @property
-    def nutpie_options(self) -> Mapping[str, Any]:
-        """Further options of nutpie."""
-        return OPTIONS if self.scaled else {}
 
     @property
     def size(self) -> int:

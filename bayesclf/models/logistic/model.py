@@ -37,7 +37,7 @@ from bayesclf.models.logistic.likelihood import (
 )
 from bayesclf.models.logistic.newton import CHEAP_HESSIAN, DENSE_PARAMETERS, KEPT_HESSIAN, Modes, maximize, newton
 from bayesclf.models.logistic.nodes import Lattice
-from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
+from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior, against_reference, of_outcomes
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
@@ -161,7 +161,7 @@ class LogisticModel:
             optima = newton(reduced, optima.theta)
         if not optima.found[0]:
             raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
-        return {**self.parameters(space.weights(optima.theta[0])), **self.unmoved("mle")}
+        return {**self.hypotheses(space.weights(optima.theta[0])[None]), **self.unmoved("mle")}
 
     def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
         """Return the space that the columns span, and the likelihood in its coordinates."""
@@ -183,7 +183,7 @@ class LogisticModel:
 
         Raises `DoesNotExist` if the intercept is free (infinite scale) and a class has no rows.
         """
-        return {**self.parameters(self._mode), **self.unmoved("map")}
+        return {**self.hypotheses(self._mode[None]), **self.unmoved("map")}
 
     def collinear(self) -> tuple[str, ...]:
         """Return the numbers, "… is missing" and categories whose weights the likelihood does not determine.
@@ -309,12 +309,8 @@ class LogisticModel:
         start, prior, few = self._start, self.weight_prior, self._searched.some(SKIPPED)
         if few is None and start.size <= CHEAP_HESSIAN:
             return start
-        return maximize(LogPosterior(few or self._searched, prior.along(*self._median)), start, NEAR)
-
-    @property
-    def _median(self) -> Array:
-        """The prior's (log s, logit ρ) in the middle."""
-        return np.array([self.prior.learned.log_median if self.prior.learned else 0.0, 0.0])
+        median = prior.settings.log_median if prior.settings else 0.0
+        return maximize(LogPosterior(few or self._searched, prior.along(median, 0.0)), start, NEAR)
 
     def _maximized(self, objective: Objective, start: Array) -> Array:
         """Return the mode of a log posterior of γ."""
@@ -453,41 +449,34 @@ class LogisticModel:
         """Return the coordinates."""
         return self.coords()
 
-    @property
-    def _of_page(self) -> dict[str, Any]:
-        """Directions and prior, as arguments of `pymc_models.logistic_regression`."""
-        prior = self.weight_prior
-        U = np.eye(len(prior.offset)) if prior.directions is None else prior.directions
-        given = prior.sd_of_epsilon(np.zeros(1), np.zeros(1))[0]
-        found = {"directions": (U, prior.values), "prior_mean": prior.mean[0, 1:]}
-        if prior.settings is None:
-            return {**found, "prior_scale": 1.0, "correlation": 0.0, "given": given}
-        return {
-            **found,
-            "correlation": "learned" if prior.correlation is None else prior.correlation,
-            "median": prior.settings.median,
-            "spread": prior.settings.spread,
-            "given": None if prior.learned.all() else np.where(prior.learned, np.nan, given),
-        }
-
     def _page(self, X: Array, y: Integers) -> pm.Model:
         """Return the page of `pymc_models` for standardized rows (row, column) and label codes (row)."""
         from bayesclf import pymc_models
 
-        if self.weight_prior.flat:
+        prior, design = self.weight_prior, self.design
+        if prior.flat:
             raise Refused("a PyMC model has no flat prior; give intercept_scale a number, such as 100")
-        design, settings = self.design, self._of_page
-        center = design.centre + self.weight_prior.offset * design.scale
+        given = prior.sd_of_epsilon(np.zeros(1), np.zeros(1))[0]
+        scales: dict[str, Any] = {"prior_scale": 1.0, "correlation": 0.0, "given": given}
+        if prior.settings is not None:
+            scales = {
+                "correlation": "learned" if prior.correlation is None else prior.correlation,
+                "median": prior.settings.median,
+                "spread": prior.settings.spread,
+                "given": None if prior.learned.all() else np.where(prior.learned, np.nan, given),
+            }
+        U = np.eye(len(design)) if prior.directions is None else prior.directions
         labels = np.array(self.labels, dtype=object)
         return pymc_models.logistic_regression(
             pd.DataFrame(X * design.scale + design.centre, columns=list(design.names)),
             labels[y],
+            prior_mean=prior.mean[0, 1:],
             intercept_mean=self.prior.intercept_mean,
             intercept_scale=self.prior.intercept_scale,
             symmetric=self.prior.prior_form == "symmetric",
-            columns=pymc_models.Columns(center, design.scale, *settings.pop("directions")),
+            columns=pymc_models.Columns(design.centre + prior.offset * design.scale, design.scale, U, prior.values),
             classes=labels,
-            **settings,
+            **scales,
         )
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
@@ -542,10 +531,10 @@ class LogisticModel:
         """Return the log-odds against the reference as linear functions of `columns`.
 
         A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
-        drawn from `unseen_prior`, or the prior's mean.
+        drawn from the prior, or its mean.
         """
         weight = against_reference(parameters["weight"], self.symmetric, axis=1).transpose(2, 1, 0)
-        unseen = parameters.get("unseen", self.weight_prior.unseen.mean[None]).transpose(2, 1, 0)
+        unseen = parameters.get("unseen", self.weight_prior.unseen_mean[None]).transpose(2, 1, 0)
         columns, vectors, draws = weight.shape
         coefficient = np.empty((1 + columns + len(unseen) + 1, vectors, draws))
         coefficient[0] = against_reference(parameters["intercept"], self.symmetric).T
@@ -565,10 +554,6 @@ class LogisticModel:
         unseen = self.design.unseen(rows)
         own = [np.ones((len(rows), 1)), matrix]
         return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
-
-    def unseen_prior(self, parameters: Parameters) -> UnseenPrior:
-        """Return the prior of the weights of unseen levels, given draws (draw, …) of the parameters."""
-        return self.weight_prior.unseen_given(parameters["prior_scale"]) if self.learns else self.weight_prior.unseen
 
     def improper(self) -> str:
         """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
@@ -685,10 +670,6 @@ class LogisticModel:
 
     def require_rows(self) -> None:
         """Raise `Refused` for a model that does not hold its rows: nothing here."""
-
-    def parameters(self, theta: Array) -> Parameters:
-        """Return one hypothesis from θ (vector, 1 + column) with weights per sd."""
-        return self.hypotheses(theta[None])
 
     def _refuse(self, columns: Integers | None) -> None:
         if columns is not None:

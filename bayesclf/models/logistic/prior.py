@@ -207,7 +207,9 @@ class LogisticPrior:
             sd=scale * np.sqrt(0.5) if symmetric else scale,
             offset=offset,
             seen=seen,
-            unseen=UnseenPrior(np.tile(unseen_mean, (vectors, 1)), np.tile(unseen_scale, (vectors, 1)), symmetric),
+            symmetric=symmetric,
+            unseen_mean=np.tile(unseen_mean, (vectors, 1)),
+            unseen_scale=unseen_scale,
             unseen_learned=unseen_learned,
         )
 
@@ -219,23 +221,6 @@ def not_meaningful(prior_mean: Setting, standardize: bool) -> str:
     if not standardize:
         return "a learned scale is one for all columns, which standardize=False leaves in different units"
     return ""
-
-
-@dataclass(frozen=True, eq=False)
-class UnseenPrior:
-    """The normal prior of the weight of a level that the training rows do not have.
-
-    `mean`, `scale`: (outcome, category); the scale may be one for each draw, (draw, outcome, category). `symmetric`:
-    Whether the labels have correlation ½(I + 11ᵀ), or none.
-    """
-
-    mean: Array
-    scale: Array
-    symmetric: bool
-
-    def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw weights (draw, outcome, category)."""
-        return np.asarray(self.mean + self.scale * _noise(rng, (draws, *self.mean.shape), self.symmetric))
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,8 +237,9 @@ class WeightPrior:
     have one that is given, and are columns. `mean`: Of γ, (contrast, 1 + direction). `sd`: Of a contrast at s = 1 and ρ
     = 0, (1 + direction), the intercept's first; infinite for a flat prior of it. Given s and ρ of draws, (draw, 1 +
     direction). `offset`: t (column): the intercept of γ is that of θ plus t·w. `seen`: Number of directions along which
-    the rows vary. `unseen`: The prior of the weights of levels that the training rows lack, at s = 1. `unseen_learned`:
-    Whether their scale is s, (category).
+    the rows vary. `symmetric`: Whether the prior is that of every class, whose parameters add up to 0, and not against
+    the reference. `unseen_mean`, `unseen_scale`, `unseen_learned`: Of the weights of levels that the training rows
+    lack: means (outcome, category), sds at s = 1 (category), and whether their scale is s (category).
     """
 
     settings: LearnedScale | None
@@ -265,13 +251,10 @@ class WeightPrior:
     sd: Array
     offset: Array
     seen: int
-    unseen: UnseenPrior
+    symmetric: bool
+    unseen_mean: Array
+    unseen_scale: Array
     unseen_learned: NDArray[np.bool_]
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether the prior is that of every class, whose parameters add up to 0, and not against the reference."""
-        return self.unseen.symmetric
 
     @property
     def flat(self) -> bool:
@@ -392,10 +375,14 @@ class WeightPrior:
         sd = (self.sd * self.scales(log_scale, logit))[:, None, 1 + self.seen :]
         return np.concatenate([seen, sd * rng.standard_normal((*seen.shape[:2], sd.shape[-1]))], axis=2)
 
-    def unseen_given(self, scale: Array) -> UnseenPrior:
-        """Return the prior of the weights of levels that the training rows lack, one for the s of each draw."""
-        times = np.where(self.unseen_learned, scale[:, None], 1.0)[:, None, :]
-        return replace(self.unseen, scale=self.unseen.scale * times)
+    def draw_levels(self, rng: np.random.Generator, scale: Array) -> Array:
+        """Draw the weights (draw, outcome, category) of levels that the rows lack, given the s of each draw (draw)."""
+        vectors, categories = self.unseen_mean.shape
+        noise = rng.standard_normal((len(scale), vectors + 1, categories))
+        if self.symmetric:  # the difference of two independent vectors, one of them the reference's
+            noise = (noise - noise[:, -1:]) / np.sqrt(2)
+        sd = self.unseen_scale * np.where(self.unseen_learned, scale[:, None], 1.0)
+        return np.asarray(self.unseen_mean + sd[:, None] * noise[:, :-1])
 
     def sd_of_epsilon(self, log_scale: Array, logit: Array) -> Array:
         """Return s √(1 − ρ + ρ e), or what is given in its place, (draw, direction).
@@ -471,16 +458,6 @@ def against_reference(values: Array, symmetric: bool, axis: int = -1) -> Array:
         return values
     last = values.shape[axis] - 1
     return np.asarray(values.take(range(last), axis) - values.take([last], axis))
-
-
-def _noise(rng: np.random.Generator, shape: tuple[int, ...], symmetric: bool) -> Array:
-    """Draw standard normals (draw, outcome, column), of correlation ½ between the labels where that is symmetric.
-
-    The difference of two independent vectors, one of them the reference's, has that correlation.
-    """
-    draws, vectors, columns = shape
-    noise = rng.standard_normal((draws, vectors + 1, columns))
-    return np.asarray((noise[:, :-1] - noise[:, -1:]) / np.sqrt(2) if symmetric else noise[:, :-1])
 
 
 def _numbers(name: str, setting: Setting) -> Array:

@@ -72,7 +72,7 @@ class TestDesign:
         seen, unseen = encoded([[50.0, -2.0]], [[-1]]), encoded([[50.0, -2.0]], [[-2]])
         shift = model.log_scores(unseen, model.map()) - model.log_scores(seen, model.map())
         np.testing.assert_allclose(shift[0, 0], [0.7, 0.7, 0.0], atol=1e-12)
-        drawn = model.unseen_prior({}).draw(np.random.default_rng(0), 20_000)
+        drawn = model.weight_prior.draw_levels(np.random.default_rng(0), np.ones(20_000))
         assert drawn.shape == (20_000, 2, 1)
         np.testing.assert_allclose(drawn.mean(axis=0), 0.7, atol=5 * 0.2 / np.sqrt(20_000))
         np.testing.assert_allclose(np.cov(drawn[:, :, 0].T), 0.04 * np.eye(2), atol=0.002)
@@ -83,12 +83,12 @@ class TestDesign:
         numbers, codes, y, weight = mixed(2)
         means = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 6.0])
         model = model_of(numbers, y, LogisticPrior(prior_mean=means), codes=codes, levels=LEVELS, weight=weight)
-        np.testing.assert_allclose(model.weight_prior.unseen.mean, [[3.0]])
+        np.testing.assert_allclose(model.weight_prior.unseen_mean, [[3.0]])
 
     def test_category_without_a_single_level(self) -> None:
         model = model_of(np.zeros((4, 0)), [0, 1, 0, 1], LogisticPrior(prior_mean=0.5), codes=[[-1]] * 4, levels=((),))
         assert model.design.names == ()
-        np.testing.assert_array_equal(model.weight_prior.unseen.mean, [[0.5]])
+        np.testing.assert_array_equal(model.weight_prior.unseen_mean, [[0.5]])
 
 
 def rows_of(numbers, codes, y, weight) -> WeightedRows:

@@ -208,7 +208,7 @@ class TestScores:
     def test_many_unseen_levels_in_draws(self) -> None:
         numbers, codes, y, weight = mixed(3)
         model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
-        unseen = model.unseen_prior({}).draw(np.random.default_rng(0), 5)
+        unseen = model.weight_prior.draw_levels(np.random.default_rng(0), np.ones(5))
         point = {name: np.repeat(values, 5, axis=0) for name, values in model.map().items()}
         rows = encoded(numbers[:2], [[-2], [-1]])
         shift = model.log_scores(rows, {**point, "unseen": unseen}) - model.log_scores(rows, point)

@@ -1,4 +1,4 @@
-"""Families of cells in a row against enumeration of all sets of cuts, term by term, and their PyMC model."""
+"""Histograms against enumeration of all sets of cuts, term by term, and their PyMC model."""
 
 import itertools
 
@@ -14,9 +14,9 @@ from scipy.special import gammaln, logsumexp
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist
-from bayesclf.families import Axes, Histogram, Ordinal
+from bayesclf.families import Axes, Histogram
 from bayesclf.families.cells import REAL
-from bayesclf.families.cells_in_a_row import CutSets
+from bayesclf.families.histogram import CutSets
 
 LABELS = ("no", "maybe", "yes")
 
@@ -30,14 +30,6 @@ def numbers(n=35, seed=0):
     return np.where(rng.random(X.shape) < 0.1, np.nan, X), y
 
 
-def levels(*sizes, n=40, seed=0):
-    """Return level codes that rise with the class, some missing, and labels."""
-    rng = np.random.default_rng(seed)
-    y, size = rng.integers(3, size=n), np.array(sizes)
-    X = np.clip((rng.normal(y[:, None] / 2, 0.6, (n, len(sizes))) * size / 2).round(), 0, size - 1).astype(np.intp)
-    return np.where(rng.random(X.shape) < 0.1, -1, X), y
-
-
 def fitted(family, X, y, axes):
     statistics = family.statistics(X, y, axes)
     return family.resolve_prior(statistics), statistics
@@ -47,18 +39,10 @@ def histogram(n=35, **options):
     return fitted(Histogram(**options), *numbers(n), Axes(LABELS, ("u", "v")))
 
 
-def ordinal(*sizes, n=40, seed=0, **options):
-    axes = Axes(LABELS, tuple("uvwxyz"[: len(sizes)]), tuple(tuple(range(size)) for size in sizes))
-    return fitted(Ordinal(**options), *levels(*sizes, n=n, seed=seed), axes)
-
-
 CASES = {
     "histogram": histogram,
     "histogram a=5": lambda: histogram(a=5.0),
     "histogram of few cells": lambda: histogram(a=(0.5, 30.0), quantiles=4),
-    "ordinal": lambda: ordinal(6, 4),
-    "ordinal alpha=2.5": lambda: ordinal(5, 3, alpha=2.5),
-    **{f"ordinal of {m} levels": lambda m=m: ordinal(m, 2, seed=m, alpha=(0.1, 1.0, 30.0)) for m in (1, 2, 3, 4)},
 }
 
 
@@ -89,12 +73,8 @@ def every_set(segments, place=0):
                 mean[k, own] = theta
         for own in bins:
             n = segments.counts[:, own].sum(axis=0)
-            shares = prior[own] + n if segments.given is None else segments.given[own]
-            if segments.given is None:
-                log_joint += log_beta(shares) - log_beta(prior[own])
-            else:
-                log_joint -= n.sum() * np.log(shares.sum())
-            mean[:, own] *= shares / shares.sum()
+            log_joint -= n.sum() * np.log(segments.widths[own].sum())
+            mean[:, own] *= segments.widths[own] / segments.widths[own].sum()
         found.append((log_joint, mean, of_cell))
     return found
 
@@ -116,11 +96,12 @@ def test_evidence_mean_and_mode_are_those_of_all_sets_of_cuts(case):
         prior.map(statistics)["theta"][0],
         prior.log_evidence(statistics),
     )
-    for feature, own in enumerate(prior._slices):
-        log_evidence, expected, weights, means = enumerated(posterior.segments[feature])
-        assert_allclose(evidence[feature], log_evidence, rtol=1e-10, atol=1e-10)
-        assert_allclose(mean[:, own], expected, rtol=1e-10)
-        assert_allclose(mode[:, own], means[weights.argmax()], rtol=1e-12)
+    of_features = (np.split(values, prior._ends, axis=1) for values in (mean, mode))
+    for segments, found, own_mean, own_mode in zip(posterior.segments, evidence, *of_features, strict=True):
+        log_evidence, expected, weights, means = enumerated(segments)
+        assert_allclose(found, log_evidence, rtol=1e-10, atol=1e-10)
+        assert_allclose(own_mean, expected, rtol=1e-10)
+        assert_allclose(own_mode, means[weights.argmax()], rtol=1e-12)
 
 
 def test_sums_over_cuts_survive_thousands_of_nats(rng):
@@ -135,9 +116,8 @@ def test_sums_over_cuts_survive_thousands_of_nats(rng):
     assert_allclose(np.exp(cuts.log_prior) @ [1, 6, 15, 20, 15, 6, 1], 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["histogram of few cells", "ordinal alpha=2.5"])
-def test_drawn_cuts_follow_their_probabilities(name, rng):
-    prior, statistics = CASES[name]()
+def test_drawn_cuts_follow_their_probabilities(rng):
+    prior, statistics = histogram(a=(0.5, 30.0), quantiles=4)
     segments = prior.posterior(statistics).segments[0]
     log_joint = np.array([one[0] for one in every_set(segments)])
     weights = np.exp(log_joint - logsumexp(log_joint))
@@ -146,51 +126,20 @@ def test_drawn_cuts_follow_their_probabilities(name, rng):
     assert (np.abs(found - weights) < 5 * np.sqrt(weights * (1 - weights) / len(drawn)) + 5 / len(drawn)).all()
 
 
-@pytest.mark.slow
-def test_draws_share_what_the_classes_share(rng):
-    """χ² of the levels of two rows of different classes, of one draw each: E[θ_kl θ_k'm] holds cuts, θ and φ."""
-    prior, statistics = ordinal(4, n=12)
-    posterior = prior.posterior(statistics)
-    draws = posterior.draw(rng, 40_000)["theta"]
-    assert_allclose(draws.sum(axis=2), 1.0, rtol=1e-12)
-    one, other = (np.array([rng.choice(4, p=theta) for theta in draws[:, k]]) for k in (0, 2))
-    found = np.bincount(one * 4 + other, minlength=16)
-    expected = np.zeros((4, 4))
-    segments = posterior.segments[0]
-    for place, prior_of_levels in enumerate(segments.prior):
-        for log_joint, mean, of_level in every_set(segments, place):
-            shared = prior_of_levels + segments.counts.sum(axis=0)
-            product = np.outer(mean[0], mean[2])
-            for run in range(of_level[-1] + 1):
-                own = np.flatnonzero(of_level == run)
-                phi, total = shared[own] / shared[own].sum(), shared[own].sum()
-                second = (np.outer(phi, phi) * total + np.diag(phi)) / (total + 1)  # E[φ φᵀ] of a Dirichlet
-                product[np.ix_(own, own)] *= second / np.outer(phi, phi)
-            expected += np.exp(log_joint) * product
-    expected *= len(draws) / expected.sum()
-    assert stats.chisquare(found, expected.ravel()).pvalue > 1e-4
-
-
-@pytest.mark.parametrize("name", ["histogram", "ordinal"])
-def test_a_class_without_a_value_has_no_maximum_likelihood(name):
-    prior, _ = CASES[name]()
-    X, y = numbers() if name == "histogram" else levels(6, 4)
-    X[y == 1, 1] = np.nan if name == "histogram" else -1
+def test_a_class_without_a_value_has_no_maximum_likelihood():
+    prior, _ = histogram()
+    X, y = numbers()
+    X[y == 1, 1] = np.nan
     with pytest.raises(DoesNotExist, match="class 'maybe' has no value in column 'v'"):
         prior.mle(prior.statistics(X, y, prior.axes))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["histogram", "ordinal"])
-def test_pymc_has_the_most_probable_cuts_and_their_density(name):
+def test_pymc_has_the_most_probable_cuts_and_their_density():
     """Log densities of two points differ as those of θ of the bins, Dirichlet densities, and the rows."""
-    if name == "histogram":
-        X, y = numbers()
-        frame = pd.DataFrame(X, columns=["u", "v"])
-    else:
-        X, y = levels(6, 4, 2, n=70, seed=3)
-        frame = pd.DataFrame(X, columns=["u", "v", "w"]).astype(object).where(X >= 0, None)
-    clf = bc.NaiveBayes({tuple(frame): name}, random_state=1).fit(frame, y)
+    X, y = numbers()
+    frame = pd.DataFrame(X, columns=["u", "v"])
+    clf = bc.NaiveBayes({tuple(frame): "histogram"}, random_state=1).fit(frame, y)
     family, counts = clf.model_.blocks[0].family, clf.model_.blocks[0].family.binned(clf.model_.blocks[0].statistics)
     segments = family.posterior(clf.model_.blocks[0].statistics).segments
     begins = np.concatenate([own.most_probable[1] for own in segments])
@@ -212,9 +161,6 @@ def test_pymc_has_the_most_probable_cuts_and_their_density(name):
         found.append(float(log_density(point)))
         expected.append(total)
     assert_allclose(found[1] - found[0], expected[1] - expected[0], rtol=1e-8)
-
-
-# Histograms: their cells, and densities of numbers
 
 
 def test_density_adds_up_to_one_over_all_numbers():
