@@ -52,8 +52,9 @@ def show(
     reading: dict[str, Any],
 ) -> None:
     """Show how a table is read and what it holds."""
-    from bayesclf.cli.inputs import column_table, columns_of, show_sentences
+    from bayesclf.cli.inputs import column_table, show_sentences
     from bayesclf.tables import datasets
+    from bayesclf.tables.remarks import describe_columns
 
     read = datasets.read if os.path.isfile(name) else datasets.load
     kinds = options.column_kinds(kind)
@@ -66,11 +67,10 @@ def show(
     label = f"; label {written(dataset.target, LONGEST_NAME)}" if dataset.target else ""
     console.print(f"{counted(len(dataset.frame), 'row', thousands='')}{label}")
     console.print()
-    columns = columns_of(dataset, dataset.frame, kinds)
+    columns = describe_columns(dataset.frame, dataset.target or None, kinds)
     for column, why in dataset.left_out.items():
-        columns.loc[columns["column"] == column, ["kind", "summary", "note"]] = "left out", why, ""
+        columns.loc[columns["column"] == column, ["kind", "summary"]] = "left out", why
     console.print(column_table(columns))
-    show_sentences(console, "note", (note for note in columns["note"] if note not in dataset.notes))
 
 
 @app.command("export")

@@ -19,7 +19,7 @@ from bayesclf.tables import columns, datasets
 from bayesclf.tables.columns import ColumnKind, require_column
 from bayesclf.tables.datasets import Dataset
 from bayesclf.tables.remarks import describe_columns
-from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, without_numbers, written
+from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, written
 
 NAME_WIDTH = 30
 """The most characters of a name in the table of columns."""
@@ -103,19 +103,10 @@ def load_training(
     frame = dataset.frame.drop(columns=list(dict.fromkeys([*drop, *dataset.left_out])))
     if len(frame.columns) == 1:
         raise InputError(f"no column is left other than the label {dataset.target!r}; keep at least one")
-    described = columns_of(dataset, frame, {name: kinds[name] for name in frame if name in kinds})
+    described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds})
     X, y = frame.drop(columns=dataset.target), frame[dataset.target]
-    X.attrs[columns.NOTES] = tuple(dict.fromkeys([*dataset.notes, *filter(None, described["note"])]))
+    X.attrs[columns.NOTES] = dataset.notes
     return Training(dataset, X, y, described)
-
-
-def columns_of(dataset: Dataset, frame: pd.DataFrame, kinds: Mapping[str, ColumnKind]) -> pd.DataFrame:
-    """Return the description of columns, with those notes that the file has, which also count rows without a label."""
-    described = describe_columns(frame, dataset.target or None, kinds)
-    if source_files(dataset):
-        of_file = {without_numbers(note): note for note in dataset.notes}
-        described["note"] = [of_file.get(without_numbers(note), "") for note in described["note"]]
-    return described
 
 
 def source_files(dataset: Dataset) -> list[str]:
@@ -133,18 +124,18 @@ def show_training(console: Console, training: Training) -> None:
     """Print a summary of the table and the kinds of its columns."""
     show_sentences(console, "read", training.dataset.notes)
     console.print(_summary(training))
-    described = training.columns
     console.print()
-    console.print(column_table(shown_columns(described)))
-    show_sentences(console, "note", (note for note in described["note"] if note not in training.dataset.notes))
+    console.print(column_table(shown_columns(training)))
     console.print()
 
 
-def shown_columns(described: pd.DataFrame) -> pd.DataFrame:
+def shown_columns(training: Training) -> pd.DataFrame:
     """Return all columns, or of more than `LISTED_COLUMNS` the first, the last, the label and those with a note."""
+    described = training.columns
     if len(described) <= columns.LISTED_COLUMNS:
         return described
-    some = (described["note"] != "") | (described["kind"] == "label")
+    said = " ".join(training.dataset.notes)
+    some = described["column"].map(lambda name: f"column {name!r}" in said) | (described["kind"] == "label")
     some.iloc[[0, -1]] = True
     return described[some].head(columns.LISTED_COLUMNS)
 

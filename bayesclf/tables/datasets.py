@@ -298,7 +298,7 @@ def _loaded(
 ) -> Dataset:
     from bayesclf.tables.columns import LISTED_COLUMNS, require_column
     from bayesclf.tables.options import label_among, option, wish_of
-    from bayesclf.tables.remarks import cut, decided, renamed, require_classes
+    from bayesclf.tables.remarks import cut, decided, oddities, renamed, require_classes
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
@@ -315,19 +315,19 @@ def _loaded(
             f"{name} does not say which column is the label; name it with {option('target', 'COL')}, "
             f"the columns are {listed(columns, LISTED_COLUMNS, IN_ALL)}"
         )
-    stream, notes = found.stream, () if found.stream is None else found.stream.notes
-    useless: dict[str, str] = {}
+    stream, known, useless = found.stream, {*wish.keep, *wish.kinds}, dict[str, str]()
     if chosen is not None:
         require_column(chosen, columns, name if stream is None else stream.where)
         if wish.classes:
             frame = frame.assign(**{chosen: cut(frame[chosen], wish.classes)})
         require_classes(frame[chosen])
-    if stream is not None:
-        known = {*wish.keep, *wish.kinds}
+    if stream is None:
+        notes = tuple(oddities(frame, [column for column in columns if column != chosen], known))
+    else:
         said = decided(frame, chosen, wish.labels_as_written, known, name, sum_below=stream.sum_below)
         useless = said.left_out
-        of_these = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
-        notes = (*said.notes, *(note for note in notes if not note.startswith(of_these)))  # one for each left out
+        told = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
+        notes = (*said.notes, *(note for note in stream.notes if not note.startswith(told)))
         if said.slips:
             frame = frame.assign(**{str(chosen): renamed(frame[chosen], said.slips)})
     if chosen is not None:

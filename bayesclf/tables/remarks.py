@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -518,8 +518,7 @@ def decided(
     rest = [name for name in map(str, frame.columns) if name != target and name not in found]
     if not every_row:  # a column that is empty here may have values in later rows
         rest = [name for name in rest if frame[name].notna().any()]
-    of_columns = (_note(name, frame[name], column_kind(frame[name]), name in known, sum_below) for name in rest)
-    notes += filter(None, of_columns)
+    notes += oddities(frame, rest, known, sum_below)
     if target is not None and not as_written and frame[target].dtype.kind not in "iufb":
         slips, said = mended_labels(frame[target].dropna())
         notes += said
@@ -557,8 +556,7 @@ def describe_columns(
     DataFrame
         One row per column of `frame`: ``column`` (its name); ``kind`` ("number", "category", "text" or "label");
         ``dtype``; ``missing`` (number of cells); ``distinct`` (number of different values, missing ones aside);
-        ``summary`` (the range, the most frequent levels with their counts, or the start of a text); ``note`` (empty, or
-        one sentence about something that deserves attention).
+        ``summary`` (the range, the most frequent levels with their counts, or the start of a text).
 
     Raises
     ------
@@ -574,9 +572,6 @@ def describe_columns(
     0    age  category        0         3  31 1, old 1, 45 1
     1   rain    number        1         2           0.5 to 2
     2   play     label        0         2        yes 2, no 1
-    >>> print(table["note"][0])  # doctest: +NORMALIZE_WHITESPACE
-    column 'age' is read as categories because of 'old' (row 2); leave that cell empty (missing={'age': ['old']}) to
-    read the column as numbers, or declare that this is meant, with dtypes={'age': 'category'}
     """
     dtypes = dtypes or {}
     if target is not None:
@@ -596,7 +591,6 @@ def describe_columns(
                 "missing": len(column) - len(cells),
                 "distinct": len(levels),
                 "summary": _summary(cells, levels, kind),
-                "note": "" if kind == "label" else _note(str(name), column, kind, name in dtypes),
             }
         )
     return pd.DataFrame(lines)
@@ -616,18 +610,34 @@ def _start(cell: object) -> str:
     return textwrap.shorten(str(cell), SUMMARY_WIDTH, placeholder=" …")
 
 
-def _note(name: str, column: pd.Series, kind: str, declared: bool, sum_below: bool = False) -> str:
-    """Say what is odd in a column; empty if nothing is. With `sum_below`, a word in the last row is not odd."""
+def oddities(
+    frame: pd.DataFrame, names: Iterable[str], known: Collection[str] = (), sum_below: bool = False
+) -> list[str]:
+    """Say what is odd in some columns, of which the user knows some. With `sum_below`, no word in the last row is odd.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": ["31", "old", "45"]})
+    >>> print(*oddities(frame, ["age"]))  # doctest: +NORMALIZE_WHITESPACE
+    column 'age' is read as categories because of 'old' (row 2); leave that cell empty (missing={'age': ['old']}) to
+    read the column as numbers, or declare that this is meant, with dtypes={'age': 'category'}
+    """
+    return list(filter(None, (_odd(name, frame[name], name in known, sum_below) for name in names)))
+
+
+def _odd(name: str, column: pd.Series, declared: bool, sum_below: bool) -> str:
+    """Say what is odd in a column; empty if nothing is."""
     values = column.dropna()
     if not len(values):
         return f"column {name!r} has no values at all; leave it out"
     if len(column) > len(values) >= FEWEST_VALUES and (values == values.iloc[0]).all():
         cells = f"is {word(values.iloc[0])!r} in {counted(len(values), 'cell')} and empty in the others"
         return f"column {name!r} {cells}; an empty cell is taken for unknown, so write it out if it means another value"
-    if kind != "category":
+    if column_kind(column) != "category":
         found = spike(column)
         return found.sentence(name) if found else ""
-    levels = Counter(values.tolist())
+    place, different = pd.factorize(values)
+    levels = Counter(dict(zip(different.tolist(), np.bincount(place).tolist(), strict=True)))
     if what := holds_moments(column, SOME_MOMENTS):
         each = f"{len(levels)} categories, one for each {what.removeprefix('holds ').removesuffix('s')}"
         return f"column {name!r} {what} and is read as {each}; {MOMENTS[what][1]}"

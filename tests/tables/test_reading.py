@@ -19,7 +19,7 @@ from bayesclf.errors import InputError
 from bayesclf.tables import reading
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.reading import open_stream, read_table
-from bayesclf.tables.remarks import describe_columns
+from bayesclf.tables.remarks import describe_columns, oddities
 from bayesclf.tables.writing import CODES
 
 # any character of a text file: no half surrogates, and NUL is refused
@@ -375,36 +375,36 @@ class TestDescribeColumns:
         assert table.loc["age", "summary"] == "0 to 8"
         assert table.loc["wind", "summary"] == "weak 9, strong 1"
         assert table.loc["text", "summary"] == "the 0 cats sat on the mat"
-        assert (table["note"] == "").all()
 
     def test_words_in_a_column_of_numbers_are_pointed_out(self, tmp_path):
         path = write(tmp_path, "age,y\n1,a\n2,a\nold,b\n4,b\nx,a\n6,a\n7,b\n8,a\nold,b\n")
-        note = describe_columns(read_table(path))["note"][0]
+        (note,) = oddities(read_table(path), ["age", "y"])
         assert "column 'age' is read as categories because of 'old' (rows 3, 9), 'x' (row 5)" in note
         assert "leave those cells empty (missing={'age': ['old', 'x']})" in note
         assert "with dtypes={'age': 'category'}" in note
-        assert describe_columns(read_table(path, {"age": "category"}))["note"][0] == ""
+        assert oddities(read_table(path, {"age": "category"}), ["age", "y"]) == []
 
     def test_levels_that_differ_in_case_alone_are_named(self):
         frame = pd.DataFrame({"unit": ["Sales", "sales", "HR", "Sales"], "y": list("aAbb")})
-        notes = describe_columns(frame, "y")["note"].tolist()
+        notes = oddities(frame, ["unit"])
         said = "levels 'Sales' (2 rows) and 'sales' (1 row) of column 'unit' differ only in case; write them one way"
-        assert notes == [f"{said} if they are one", ""]
+        assert notes == [f"{said} if they are one"]
 
     @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%y", "%Y-%m-%dT%H:%M:%S"])
     def test_dates_that_repeat_are_named(self, form):
         days = pd.date_range("2025-01-01", periods=40).strftime(form)
-        note = describe_columns(pd.DataFrame({"day": [*days, *days]}))["note"][0]
+        (note,) = oddities(pd.DataFrame({"day": [*days, *days]}), ["day"])
         assert note.startswith("column 'day' holds dates and is read as 40 categories, one for each date; derive")
 
     def test_few_dates_and_other_words_with_digits_get_no_note(self):
         for cells in (["2025-01-01", "2025-02-01"] * 20, [f"{i}-{i}-x" for i in range(30)] * 2):
-            assert (describe_columns(pd.DataFrame({"a": cells}))["note"] == "").all()
+            assert oddities(pd.DataFrame({"a": cells}), ["a"]) == []
 
     def test_a_column_without_values(self, tmp_path):
-        line = describe_columns(read_table(write(tmp_path, "x,y\n,a\n,b\n"))).iloc[0]
+        frame = read_table(write(tmp_path, "x,y\n,a\n,b\n"))
+        line = describe_columns(frame).iloc[0]
         assert (line["kind"], line["distinct"], line["summary"]) == ("number", 0, "no values")
-        assert "no values at all" in line["note"]
+        assert "no values at all" in oddities(frame, ["x"])[0]
 
 
 class TestColumnKind:
