@@ -90,7 +90,7 @@ def test_a_comparison_marks_its_best_line_and_says_the_verdict(play_tennis):
 
 
 def test_a_comparison_without_answers_says_why(play_tennis):
-    found = bc.compare({"nb": bc.NaiveBayes()}, play_tennis.X, play_tennis.y, ["map"], cv=2)
+    found = bc.compare({"nb": bc.NaiveBayes()}, play_tennis.X, play_tennis.y, ["map"], cv=2, repeats=1)
     object.__setattr__(found, "answers", {("nb", "map"): Answers((), "no variance")})
     assert "Naive Bayes (nb) has no answer under map: no variance." in repr(found)
     assert "No model could answer under any rule." in found._repr_html_()

@@ -144,6 +144,8 @@ def test_import_is_light(module, loaded):
     assert HEAVY[module].isdisjoint(loaded[module])
 
 
+HOUSE = Path(bayesclf.__file__).parents[1] / "benchmarks" / "house.py"
+
 SMALL = {"diagnostics.thresholds", "errors", "arrays"}
 """Modules that are still below the bound; no other may be, and one that is not below it any more leaves the list."""
 UNBOUNDED = ("__init__", "__main__", "pymc_models")
@@ -151,8 +153,7 @@ UNBOUNDED = ("__init__", "__main__", "pymc_models")
 
 
 def test_a_module_has_60_to_600_code_lines():
-    path = Path(bayesclf.__file__).parents[1] / "benchmarks" / "house.py"
-    spec = spec_from_file_location("house", path)
+    spec = spec_from_file_location("house", HOUSE)
     house = module_from_spec(spec)
     spec.loader.exec_module(house)
     bounded = {name: path for name, path in MODULES.items() if path.stem not in UNBOUNDED}
@@ -160,3 +161,15 @@ def test_a_module_has_60_to_600_code_lines():
     assert (house.FEWEST, house.MOST) == (60, 600)
     assert {name for name, count in lines.items() if count < house.FEWEST} == SMALL
     assert {name: count for name, count in lines.items() if count > house.MOST} == {}
+
+
+FILES = {"predict": 11, "fit exact": 14, "fit logistic": 18, "compare": 38, "diagnose": 45, "report": 65, "stream": 20}
+"""The most files that a call enters."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("walk", FILES)
+def test_a_call_enters_few_files(walk):
+    program = [sys.executable, HOUSE, "--list", walk]
+    entered = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()
+    assert 0 < len(entered) <= FILES[walk]

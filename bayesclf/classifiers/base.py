@@ -91,7 +91,7 @@ def classifier[C: type](cls: C) -> C:
 
 
 def complete_docstring(cls: type) -> None:
-    """Add to a class's docstring its bases' entries, as scikit-learn's display reads the class's docstring alone."""
+    """Add to a class's docstring its bases' entries, as `help` reads the class's docstring alone."""
     own = _sections(cls.__doc__)
     accepted = set(inspect.signature(cls).parameters)
     for heading in (PARAMETERS, ATTRIBUTES):
@@ -115,10 +115,6 @@ def _entries(section: str) -> dict[str, str]:
     """Return the entries of a section, ``name : type`` and the indented lines after it, by their names."""
     found = re.split(r"^(?=\S)", "\n".join(section.splitlines()[2:]), flags=re.MULTILINE)
     return {entry.partition(" :")[0]: entry.strip("\n") for entry in found if entry}
-
-
-NO_PAGE = "#"
-"""Address of a page of documentation where there is none: without an address scikit-learn leaves the docstrings out."""
 
 
 SHOWN = 5
@@ -864,16 +860,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         computed = {name for name, value in members if isinstance(value, cached_property)}
         return {name: value for name, value in super().__getstate__().items() if name not in computed}
 
-    def _get_params_html(self, deep: bool = True, doc_link: str | None = None) -> Any:
-        """Return what a notebook shows of the parameters, each with its part of the docstring."""
-        if doc_link is None:  # scikit-learn 1.7 has no such parameter
-            return super()._get_params_html(deep)
-        return super()._get_params_html(deep, doc_link or NO_PAGE)
-
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         """Return what a notebook shows of the fitted attributes: those that `fit` has set."""
         fitted = SimpleNamespace(**self.__getstate__())
-        shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
+        shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link)  # noqa: SLF001 - scikit-learn has no public hook
         shown.estimator_class = type(self)
         return shown
 

@@ -523,9 +523,7 @@ def _thinned(tables: tuple[pd.DataFrame, ...]) -> tuple[pd.DataFrame, ...]:
 
 def _joined(tables: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
     """Return the rows of all batches; columns whose levels differ from batch to batch hold these as objects."""
-    coded = (table.select_dtypes("category").columns for table in tables)
-    objects = (table.astype(dict.fromkeys(names, object)) for table, names in zip(tables, coded, strict=True))
-    return pd.concat(objects, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
 def _lowest(keys: ArrayLike) -> Integers:

@@ -61,7 +61,7 @@ def compare(
     import numpy as np
 
     from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.results import comparison_json, issues_of_columns, show_comparison
+    from bayesclf.cli.results import comparison_json, findings_of_columns, show_comparison
     from bayesclf.engines.inference import ENGINES
     from bayesclf.evaluation import comparison as evaluation
     from bayesclf.report import write_comparison
@@ -105,9 +105,9 @@ def compare(
     if all(answer.reason for answer in found.answers.values()):
         (model, rule), answer = next(iter(found.answers.items()))
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")
-    issues = issues_of_columns(found)
+    findings = findings_of_columns(found)
     if (path := outputs["--json"]) is not None:
-        write_text(path, comparison_json(found, issues, training))
+        write_text(path, comparison_json(found, findings, training))
     next_command = _fit_command(context, found.best[0], engines) if found.leaders and text is None else ""
     if not next_command.isprintable() or len(next_command) > LONGEST_COMMAND:
         next_command = ""
@@ -115,14 +115,18 @@ def compare(
         made = shlex.join(["bayesclf", *context.obj])
         write_comparison(found, path, command=made, next_command=next_command)
     if not quiet:
-        show_comparison(stdout(), found, issues, time.perf_counter() - start)
+        show_comparison(stdout(), found, findings, time.perf_counter() - start)
         for path in outputs.values():
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)
         if next_command:
             model, rule = found.best
-            if rule != resolve(found.fits[model].requested_rule(None))[0].name:
-                stdout().print(f"Predict with --rule {rule}, which the comparison recommends for {model}.")
+            own = rule == resolve(found.fits[model].requested_rule(None))[0].name
+            words = [] if own else ["--rule", rule]
+            words += [] if cost is None else ["--cost", cost]
+            words += [] if reject is None else ["--reject", f"{reject:g}"]
+            if words:
+                stdout().print(f"Predict with {shlex.join(words)}, as was compared here.", soft_wrap=True)
             stdout().print(f"To fit {model}: {next_command}", soft_wrap=True)
 
 
@@ -240,6 +244,7 @@ def predict(
     cost: options.CostFile = None,
     reject: options.Reject = None,
     copy: Annotated[list[str] | None, option("--copy", "COL", "Write this column too.", False)] = None,
+    interval: Annotated[float | None, option("--interval", "P", "Add P(k) intervals.", False)] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -262,7 +267,7 @@ def predict(
         datasets.load(table).frame if is_name(table) else table,
         output if parts else path,
         Decision(rule, costs, reject),
-        Extras(),
+        Extras(interval),
         reading=reading,
         copy=copy or (),
         resume=parts,

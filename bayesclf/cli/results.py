@@ -11,6 +11,8 @@ from rich.console import Console
 
 from bayesclf.cli.console import wrapped
 from bayesclf.engines.inference import ENGINES
+from bayesclf.evaluation.score_table import BASELINE, mean
+from bayesclf.report.facts import area_under_roc
 from bayesclf.report.tree import plain
 from bayesclf.report.verdict import defined, overview, verdict
 from bayesclf.wording import duration, printable
@@ -27,7 +29,7 @@ OF_COLUMNS = ("M07", "M08", "M09")
 Record = dict[Any, Any]
 
 
-def show_comparison(console: Console, comparison: Comparison, issues: Sequence[Issue], seconds: float) -> None:
+def show_comparison(console: Console, comparison: Comparison, findings: Sequence[Found], seconds: float) -> None:
     """Print what a comparison shows of itself, its notes, the verdict and the time taken.
 
     Parameters
@@ -36,8 +38,8 @@ def show_comparison(console: Console, comparison: Comparison, issues: Sequence[I
         The terminal.
     comparison
         The comparison; at least one rule has an answer.
-    issues
-        As `issues_of_columns` returns them.
+    findings
+        As `findings_of_columns` returns them.
     seconds
         Time that the command took.
     """
@@ -51,29 +53,29 @@ def show_comparison(console: Console, comparison: Comparison, issues: Sequence[I
     if said.cautions:
         sentences.append(" ".join(["What not to trust:", *said.cautions]))
     sentences += [
-        f"{issue.finding.code} {issue.finding.title}: {issue.finding.reason}; {issue.finding.next_step}."
-        for issue in issues
+        f"{one.finding.code} {one.finding.title}: {one.finding.reason}; {one.finding.next_step}." for one in findings
     ]
     for sentence in [*sentences, defined(comparison), _time(comparison, seconds)]:
         console.print(wrapped(printable(sentence), console.width), soft_wrap=True)
 
 
 @dataclass(frozen=True)
-class Issue:
-    """What is wrong with the columns, and for which models; the words are those of the first."""
+class Found:
+    """An issue or a tip about the columns, and the models that have it; the words are those of the first."""
 
     finding: Finding
     models: list[str]
 
 
-def issues_of_columns(comparison: Comparison) -> list[Issue]:
-    """Return what is wrong with the columns for some model, by the checks of the fits on all rows, each once."""
+def findings_of_columns(comparison: Comparison) -> list[Found]:
+    """Return the issues and tips about the columns, by the checks of the fits on all rows, each once."""
     from bayesclf.diagnostics import diagnose
 
-    found: dict[str, Issue] = {}
+    found: dict[str, Found] = {}
     for model, fit in comparison.fits.items():
-        for issue in diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=OF_COLUMNS).issues:
-            found.setdefault(issue.code, Issue(issue, [])).models.append(model)
+        diagnosis = diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=OF_COLUMNS)
+        for one in (*diagnosis.issues, *diagnosis.tips):
+            found.setdefault(one.code, Found(one, [])).models.append(model)
     return [found[code] for code in sorted(found)]
 
 
@@ -100,7 +102,7 @@ def _time(comparison: Comparison, seconds: float) -> str:
     return f"{duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
 
 
-def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: Training) -> str:
+def comparison_json(comparison: Comparison, findings: Sequence[Found], training: Training) -> str:
     """Return all results of a comparison as JSON.
 
     Undefined numbers are null; infinite ones the strings "inf" and "-inf". Times are left out, so that the same command
@@ -109,6 +111,8 @@ def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: T
     table = comparison.table
     said = verdict(comparison)
     labels = enumerate(comparison.classes)
+    area = dict(zip(("auc", "auc_se"), area_under_roc(comparison, comparison.best), strict=True))
+    shares = {"accuracy": 1 - mean(comparison, BASELINE, "error"), "log_loss": mean(comparison, BASELINE, "log_loss")}
     document = {
         "rows": len(training.y),
         "labels": [{"label": str(label), "rows": (comparison.y == code).sum()} for code, label in labels],
@@ -116,16 +120,18 @@ def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: T
         "columns": training.columns.to_dict("records"),
         "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},
         "table": table.to_dict("records"),
-        "best": dict(zip(("model", "rule"), comparison.best, strict=True)),
+        "best": {**dict(zip(("model", "rule"), comparison.best, strict=True)), **area},
+        "baseline": shares,
+        "folds": {"cv": comparison.cv, "repeats": comparison.repeats, "seed": comparison.seed},
         "verdict": [said.headline, *said.findings],
         "cautions": said.cautions,
         "notes": comparison.notes,
-        "checks": [_check(issue) for issue in issues],
+        "checks": [_check(one) for one in findings],
     }
     return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _check(issue: Issue) -> Record:
-    """Return an issue without the numbers behind it, which the report has."""
-    said = {name: getattr(issue.finding, name) for name in ("code", "title", "severity", "reason", "next_step")}
-    return {**said, "models": issue.models}
+def _check(one: Found) -> Record:
+    """Return a finding without the numbers behind it, which the report has."""
+    said = {name: getattr(one.finding, name) for name in ("code", "title", "severity", "reason", "next_step")}
+    return {**said, "models": one.models}

@@ -295,7 +295,13 @@ def separated_classes(context: Context) -> Answer:
     counts = _row_counts(context.classifier)
     levels = bool(found) and not set(found) - set(counts.loc[counts["what"] == "level", "name"])
     lacking = [model.design.names[j] for j in separating if levels and _lacks_a_class(X[:, [j]], y)]
-    which, does = (lacking, "lack{} rows of a class") if lacking else (found, "alone separate{} a class")
+    apart = [
+        label
+        for code, label in enumerate(model.labels)
+        if len(separating_columns(X[:, separating], np.asarray(y == code, dtype=np.intp), thresholds.MIN_CLASS_ROWS))
+    ]
+    alone = f"alone separate{{}} class{'es' * (len(apart) > 1)} {named(apart)}"
+    which, does = (lacking, "lack{} rows of a class") if lacking else (found, alone)
     reason = f"{named(which)} {does.format('s' * (len(which) == 1))}, and the likelihood has no maximum"
     few, of_class = counts.loc[counts["few"], "name"], counts["what"] == "class"
     rare = sorted(set(found) & set(few))

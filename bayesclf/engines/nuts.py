@@ -173,15 +173,14 @@ def _python_model(log_density: LogDensity, origin: Array) -> Any:
     """Return what `nutpie.sample` takes; its draws are named ``x``, and are the points of each chain as they are."""
     from nutpie.compiled_pyfunc import from_pyfunc
 
-    start, number = _jittered(origin), [np.dtype(np.float64)]
     return from_pyfunc(
         origin.size,
         lambda: log_density,
         lambda *_: lambda x: {"x": x},
-        number,
+        [np.dtype(np.float64)],
         [origin.shape],
         ["x"],
-        make_initial_point_fn=start,
+        make_initial_point_fn=_jittered(origin),
     )
 
 

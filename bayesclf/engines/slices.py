@@ -28,7 +28,7 @@ MOST_WORK = 6e10
 """Multiplications that chains may take, half a minute."""
 LONGER = 2, 4
 """How many times as long as at first chains become that have not converged, one after the other."""
-MOST_CLASSES, LEAST_MOVED = 4, 0.5
+MOST_CLASSES, LEAST_MOVED = 4, 0.25
 """Classes up to which a few points average the likelihood of a row well, and the share of draws at which s and ρ must
 move. Beyond either, the normals are too far from the posterior, and NUTS is worth more for its time."""
 DRAWS_AT_ONCE = 50

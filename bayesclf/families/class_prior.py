@@ -97,25 +97,15 @@ class KnownClassPrior:
     pi: Array
     learnt: ClassVar[bool] = False
 
-    def mle(self, counts: Array) -> Parameters:
-        """Return no parameters: a known π is not estimated."""
+    def mle(self, *given: Any) -> Parameters:
+        """Return no parameters: a known π is neither estimated nor drawn."""
         return {}
 
-    def map(self, counts: Array) -> Parameters:
-        """Return no parameters: a known π is not estimated."""
-        return {}
+    map = draw = mean = mle
 
     def posterior(self, counts: Array) -> Self:
         """Return itself: a known π does not depend on the counts."""
         return self
-
-    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Return no parameters: a known π is not drawn."""
-        return {}
-
-    def mean(self) -> Parameters:
-        """Return no parameters: a known π is not estimated."""
-        return {}
 
     def log_mean_without(self, y: Integers) -> Array:
         """Return log π, (row, outcome)."""

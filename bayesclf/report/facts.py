@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
+from scipy.stats import rankdata
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.evaluation.score_table import (
@@ -22,6 +22,7 @@ from bayesclf.evaluation.score_table import (
     standing_of_shares,
     with_error,
 )
+from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
 from bayesclf.report import table
 from bayesclf.report.tree import Table
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, number, pair, percent
@@ -59,7 +60,6 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
     The baselines always predict the most frequent class, give the class shares, and take the decision that is cheapest
     for all rows together. `order` has the codes of the labels `classes` (outcome) as people read them.
     """
-    log_proba, y = held_out.stacked(*key)
     error, loss = (with_error(held_out, key, metric) for metric in ("error", "log_loss"))
     found = [
         Fact(
@@ -81,11 +81,11 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
         meaning = "Mean cost of the decisions; the baseline takes the decision that is cheapest for all rows together."
         baseline = number(mean(held_out, BASELINE, "cost"))
         found.append(Fact("Cost per row", pair(cost["cost"], cost["cost_se"]), baseline, meaning))
-    area = area_under_roc(log_proba, y)
+    area, area_se = area_under_roc(held_out, key)
     if np.isfinite(area):
         meaning = "Probability that a row of a class gets a larger probability of this class than a row of another"
         each = "" if len(classes) == 2 else "; mean over the classes, each against the rest"
-        found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
+        found.append(Fact("Area under the ROC curve", pair(area, area_se), "0.500", f"{meaning}{each}."))
     judged = calibration(held_out, key)
     reliability = Fact(
         "Calibration error",
@@ -94,13 +94,21 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
         "Mean distance of predicted probabilities from the shares that come true; (by chance: …) is what "
         "calibrated probabilities would show on as many rows.",
     )
-    return [*found, *_found(_confusion(held_out, key), classes, order), reliability]
+    return [*found, *_found(held_out, key, classes, order), reliability]
 
 
-def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:
+def _found(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:
     """Return the share found of each class, or of the classes that are found least often."""
+    log_proba, y = held_out.stacked(*key)
+    tested, wrong = np.concatenate(held_out.tested), (log_proba.argmax(axis=1) != y).astype(float)
+    counts = _confusion(held_out, key)
     rows = counts.sum(axis=1)
     right = counts.diagonal()
+    train = held_out.train_size * rows / rows.sum()
+    errors = [
+        standard_error_of_rows(mean_of_rows(wrong[y == code], tested[y == code]), train[code], share=True)
+        for code in range(len(classes))
+    ]
     shown = [code for code in order if rows[code] > 0]
     if len(shown) > MOST_CLASSES:
         shown = sorted(shown, key=lambda code: right[code] / rows[code])[:MOST_CLASSES]
@@ -108,7 +116,7 @@ def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[F
     return [
         Fact(
             f"Recall of {classes[code]}",
-            f"{percent(right[code] / rows[code])} of {counted(round(rows[code]), 'row')}",
+            f"{percent(right[code] / rows[code], errors[code])} of {counted(round(rows[code]), 'row')}",
             "100%" if code == most_frequent else "0%",
             "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",
         )
@@ -177,18 +185,40 @@ def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     return f"{labels if judged.state != 'yes' else ''}{found}.{remedy}"
 
 
-def area_under_roc(log_proba: Array, y: Integers) -> float:
-    """Return the area under the ROC curve; of more than two classes, the mean of each class against the rest.
+def area_under_roc(held_out: HeldOut, key: Key) -> tuple[float, float]:
+    """Return the area under the ROC curve, of more than two classes the mean of each against the rest, and its error.
 
     It is the probability that a row of the class has a larger predicted probability of it than a row of the rest. NaN
-    where all rows are of one class.
+    where all rows are of one class. The standard error is DeLong's, by what each row adds to the area, with the
+    allowance for training rows that folds share.
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver operating
+    characteristic curves, Biometrics 44.
     """
-    proba: Any = np.exp(log_proba)
-    present = np.unique(y)
-    if len(present) < 2:
-        return float("nan")
-    codes = [1] if proba.shape[1] == 2 else present
-    return float(np.mean([roc_auc_score(y == code, proba[:, code]) for code in codes]))
+    areas, added = [], []
+    for part, rows in zip(held_out.answers[key].scores, held_out.tested, strict=True):
+        y = held_out.y[rows]
+        present = np.unique(y)
+        if len(present) < 2:
+            return float("nan"), float("nan")
+        codes = [1] if part.log_proba.shape[1] == 2 else present
+        of_classes = [_below(part.log_proba[:, code], y == code) for code in codes]
+        areas.append(np.mean([area for area, _ in of_classes]))
+        added.append(np.mean([own for _, own in of_classes], axis=0))
+    values = mean_of_rows(np.concatenate(added), np.concatenate(held_out.tested))
+    return float(np.mean(areas)), standard_error_of_rows(values, held_out.train_size)
+
+
+def _below(score: Array, own: NDArray[np.bool_]) -> tuple[float, Array]:
+    """Return the share of pairs that scores order rightly, and by what each row adds to it, of mean 0, (row)."""
+    ranks, share = rankdata(score), own.mean()
+    below = np.empty(len(score))
+    below[own] = (ranks[own] - rankdata(score[own])) / (~own).sum()
+    below[~own] = 1 - (ranks[~own] - rankdata(score[~own])) / own.sum()
+    area = float(below[own].mean())
+    return area, (below - area) / np.where(own, share, 1 - share)
 
 
 def errors(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:

@@ -9,13 +9,15 @@ from typing import Any
 from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
+from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import Diagnosis
 from bayesclf.engines.inference import MLE
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.peers import BOOSTING
 from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
-from bayesclf.report.verdict import ERROR, Verdict, defined
+from bayesclf.report.verdict import ERROR, Verdict, defined, left_out, read
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, first_upper, joined, listed
 
@@ -45,6 +47,7 @@ def of_classifier(
         if getattr(classifier, "prior", None) is not None:
             sentences.append("They are the posterior of an earlier fit.")
     sentences += [f"Inference: {names.engine_name(classifier)}.", *_missing({"the fit": classifier}, cells)]
+    sentences += [*_codes([classifier]), *left_out(classifier.notes_)]
     if answer and diagnosis.held_out is not None:
         sentences += [answer, f"Held-out rows: {diagnosis.held_out.setting}; ± is {ERROR}."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
@@ -82,6 +85,9 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
             if model in answered and not isinstance(comparison.fits[model].inference_, MLE)
         ),
         *_missing(fits, int(comparison.X.isna().to_numpy().sum())),
+        *_codes(list(comparison.fits.values())),
+        *([BOOSTED] if BOOSTING in comparison.peers else []),
+        *read(comparison)[0],
         *_rules([rule for _, rule in comparison.answers]),
         judged.headline,
         *judged.findings,
@@ -103,6 +109,19 @@ def _missing(fits: Mapping[str, BayesClassifier], cells: int) -> list[str]:
     found = {name: MISSING.get(str(getattr(fit, "missing", "")), "") for name, fit in fits.items()}
     said = [f"{name} {words}" for name, words in found.items() if words]
     return [f"{counted(cells, 'cell is', 'cells are')} missing: {'; '.join(said)}."] if cells and said else []
+
+
+BOOSTED = (
+    "Gradient boosting was scikit-learn's HistGradientBoostingClassifier with its default settings, told which columns "
+    "are categories."
+)
+"""What the line of gradient boosting is."""
+
+
+def _codes(fits: Sequence[BayesClassifier]) -> list[str]:
+    """Say how logistic regression takes categories."""
+    kinds = [column.kind for fit in fits if isinstance(fit, LogisticRegression) for column in fit.columns_]
+    return ["Logistic regression has a weight for each level of a category."] * ("category" in kinds)
 
 
 def _rules(used: Sequence[str]) -> list[str]:

@@ -164,7 +164,7 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
     if len(comparison.classes) <= MOST_CLASSES:
         parts.insert(0, decided(comparison, (name, rule), comparison.classes, comparison.order))
     found = comparison.disagreements
-    found = found[found["model"] == name].drop(columns="model")
+    found = found[found["model"] == name].drop(columns="model").iloc[:, : -comparison.X.shape[1]]
     if len(found):
         found = found.assign(row=row_numbers(comparison.X, found["row"]))
         found = found.dropna(axis=1, how="all")  # without rules of other models

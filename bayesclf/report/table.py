@@ -42,18 +42,21 @@ MEANINGS = {
 def scores(comparison: Comparison, table: pd.DataFrame) -> pd.DataFrame:
     """Return the entries that could answer as people read them: the recommended one, then by log loss.
 
-    `table` is that of the comparison; where it has no calibration errors, none are shown.
+    Rules under which a model has the same scores are one line. `table` is that of the comparison; where it has no
+    calibration errors, none are shown.
     """
     if "log_loss" not in table or table["log_loss"].isna().all():
         return pd.DataFrame()
     answered = table[table["log_loss"].notna()].sort_values("log_loss", kind="stable")
+    scored = answered.groupby(["model", "accuracy", "log_loss", "brier"], sort=False)["rule"]
+    answered = answered.assign(rule=scored.transform(", ".join)).drop_duplicates(["model", "rule"])
     shown = pd.DataFrame([_line(comparison, record) for record in answered.to_dict("records")])
     return shown.sort_values("difference", key=lambda column: column != BEST, kind="stable", ignore_index=True)
 
 
 def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
     """Return an entry of the table of scores."""
-    best = (record["model"], record["rule"]) == comparison.best
+    best = record["model"] == comparison.best[0] and comparison.best[1] in record["rule"].split(", ")
     difference, error = record["log_loss_diff"], record["log_loss_diff_se"]
     line = {
         "model": record["model"],

@@ -162,9 +162,13 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
 
 def read(comparison: Comparison) -> tuple[list[str], list[str]]:
     """Return what was decided while the table was read, in sentences: what was left out, and the rest."""
-    notes = untold(comparison.read, comparison.X)
-    left_out = [note for note in notes if LEFT_OUT in note][:MOST_LEFT_OUT]
-    return sentences(left_out), sentences(note for note in notes if note not in left_out)
+    notes, without = untold(comparison.read, comparison.X), left_out(comparison.read)
+    return without, [said for said in sentences(notes) if said not in without]
+
+
+def left_out(notes: Sequence[str]) -> list[str]:
+    """Return the notes about rows and columns that are left out, the first `MOST_LEFT_OUT`, in sentences."""
+    return sentences([note for note in notes if LEFT_OUT in note][:MOST_LEFT_OUT])
 
 
 def untold(notes: Sequence[str], frame: pd.DataFrame) -> list[str]:

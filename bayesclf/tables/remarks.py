@@ -636,7 +636,8 @@ def _odd(name: str, column: pd.Series, declared: bool, sum_below: bool) -> str:
     if column_kind(column) != "category":
         found = spike(column)
         return found.sentence(name) if found else ""
-    levels = Counter(values.tolist())
+    place, different = pd.factorize(values)
+    levels = Counter(dict(zip(different.tolist(), np.bincount(place).tolist(), strict=True)))
     if what := holds_moments(column, SOME_MOMENTS):
         each = f"{len(levels)} categories, one for each {what.removeprefix('holds ').removesuffix('s')}"
         return f"column {name!r} {what} and is read as {each}; {MOMENTS[what][1]}"

@@ -64,6 +64,7 @@ def test_columns_that_name_the_rows_are_written_first(fitted, ending):
     command("predict", "m.nc", new, "--output", "p.csv")
     rows = rows_of("p.csv")
     assert list(rows[0]) == ["row", "patient_id", "predicted", "P(no)", "P(yes)"]
+    assert "P_low_0.5(no)," in command("predict", "m.nc", new, "--interval", "0.5", "--output", "-").out
     assert [row["patient_id"] for row in rows] == ids
     for output in ("q.csv", "q.parquet", "parts/"):
         command("predict", "m.nc", new, "--copy", "name", "--copy", "wind", "--output", output)

@@ -110,7 +110,7 @@ def test_settings_are_the_same_if_all_their_numbers_are():
         ({"weight": "word"}, "counting from row 1 of the stream: the weights in column 'word' must be numbers"),
         ({"drop": "word"}, "drop must be a list of columns"),
         ({"drop": None}, "drop must be a list of columns"),
-        ({"missing": "word"}, "missing must be a mapping from columns"),
+        ({"reading": {"missing": "word"}}, "missing must be a mapping from columns"),
         ({"kinds": ["word"]}, "kinds must be a mapping from columns"),
     ],
 )

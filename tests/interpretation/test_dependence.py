@@ -12,7 +12,7 @@ import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Gaussian, MultivariateGaussian
 from bayesclf.families.base import Axes
-from bayesclf.families.networks.structure import log_evidence_of_scatter, log_evidence_of_table
+from bayesclf.interpretation.dependence import log_evidence_of_scatter, log_evidence_of_table
 
 
 def weather(given_lightning, rows=4000, seed=1):

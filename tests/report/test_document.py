@@ -10,13 +10,13 @@ import pytest
 from helpers.pages import IMAGE, SCRIPT, Page, leave_figures_unwritten, require_pleasant
 from helpers.suites import mainly
 from sklearn.datasets import load_iris
-from sklearn.metrics import confusion_matrix
+from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.evaluation.score_table import over_confidence
 from bayesclf.report import classifier_page, page, table, write_comparison
-from bayesclf.report.facts import confusion, facts
+from bayesclf.report.facts import area_under_roc, confusion, facts
 from bayesclf.report.names import HOW, MODELS
 from bayesclf.report.table import MOST_COLUMNS, column_summaries
 from bayesclf.report.tree import html as written
@@ -130,10 +130,28 @@ def test_rows_on_which_rules_disagree_are_counted_from_1_as_in_the_checks(compar
     assert [int(number) for number in shown] == (rows + 1).tolist()
 
 
+def test_the_area_under_the_roc_curve_is_scikit_learns_and_its_error_delongs(rng):
+    y = np.repeat([0, 1], [30, 50])
+    found = bc.compare({"nb": bc.GaussianNB()}, rng.normal(size=(80, 1)) + y[:, None], y, repeats=1, rules=["map"])
+    p = found.answers["nb", "map"].scores[0].log_proba[:, 1]
+    above = (p[y == 1, None] > p[y == 0]) + 0.5 * (p[y == 1, None] == p[y == 0])
+    variance = above.mean(axis=1).var(ddof=1) / 50 + above.mean(axis=0).var(ddof=1) / 30
+    area, error = area_under_roc(found, ("nb", "map"))
+    assert area == pytest.approx(roc_auc_score(y, p))
+    assert error == pytest.approx(np.sqrt(variance * (1 + 80 / 64)), rel=0.02)
+
+
+def test_rules_with_the_same_scores_are_one_line(rng):
+    y = np.arange(40) % 2
+    found = bc.compare({"lr": bc.LogisticRegression(2.5)}, rng.normal(size=(40, 1)) + y[:, None], y, "all", repeats=1)
+    assert "bayes-optimal, predictive, tempered" in table.scores(found, found.table)["rule"].tolist()
+
+
 def test_every_line_of_the_table_is_shown(comparison):
     shown = table.scores(comparison, comparison.table)
     failed = {(model, rule) for (model, _), rules in table.failures(comparison).items() for rule in rules}
-    assert {*zip(shown["model"], shown["rule"], strict=True)} == set(comparison.answers) - failed
+    every = {(line.model, rule) for line in shown.itertuples() for rule in line.rule.split(", ")}
+    assert every == set(comparison.answers) - failed
     assert shown["difference"].tolist().count("–") == 1
     assert (shown["model"][0], shown["rule"][0]) == comparison.best
     assert set(shown) - {"model", "rule"} <= set(table.MEANINGS)

@@ -112,7 +112,8 @@ class TestRefusalsToLoad:
     @pytest.mark.parametrize("number", [99, 0, -1])
     def test_another_version_of_the_format(self, number, saved):
         forge(saved, lambda head: head.update(format_version=number, libraries={"bayesclf": "7.8.9"}))
-        with pytest.raises(InputError, match=rf"by bayesclf 7\.8\.9 in format {number}, .* reads format 1; load"):
+        own = rf"reads format {storage.VERSION}; load"
+        with pytest.raises(InputError, match=rf"by bayesclf 7\.8\.9 in format {number}, .* {own}"):
             bc.load(saved)
 
     def test_versions_are_written(self, saved):

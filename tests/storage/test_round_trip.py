@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from helpers.classifiers import log_likelihoods
 from helpers.stored import COUNTS, MIXED, NUMBERS, TEXTS, WORDS, N, Y, assert_equal
 from sklearn.base import clone
 
@@ -127,7 +128,7 @@ def answers(clf, X):
         "base rates": lambda: clf.predict_proba(X, class_prior=np.arange(1, 4) / 6),
         "interval": lambda: clf.predict_interval(X),
         "epistemic": lambda: clf.uncertainty(X).epistemic,
-        "likelihood": lambda: clf.log_likelihood(X[: len(Y)], Y[: len(X)]).conditional,
+        "likelihood": lambda: log_likelihoods(clf, X[: len(Y)], Y[: len(X)])[1],
         "rows": lambda: clf.sample(5)[0].to_numpy(),
     }
     if not hasattr(clf, "sample"):

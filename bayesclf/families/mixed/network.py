@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from math import prod
 from typing import Any, ClassVar, Self
 
@@ -185,16 +185,10 @@ class ConditionalGaussian(Family[GroupedMoments]):
     @cached_property
     def regressions(self) -> tuple[Regression, ...]:
         """The regressions of the numbers, parents first."""
-        category = are_categories(self.axes)
-        position = {name: j for j, name in enumerate(self.axes.features)}
-        parents: dict[int, tuple[int, ...]] = {}
-        if isinstance(self.edges, str):
-            numbers, before = np.flatnonzero(~category).tolist(), tuple(np.flatnonzero(category).tolist())
-            parents = {j: (*before, *numbers[:i]) for i, j in enumerate(numbers)}
-        else:
-            for parent, child in self.edges:
-                parents[position[child]] = (*parents.get(position[child], ()), position[parent])
-        return regressions.in_order(self.axes, parents, self.class_free)
+        edges, category = self.edges, are_categories(self.axes)
+        if isinstance(edges, str):
+            edges = tuple(combinations([self.axes.features[j] for j in np.argsort(~category, kind="stable")], 2))
+        return regressions.in_order(self.axes, edges, self.class_free)
 
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the edges, which `resolve_prior` has learned where they were not given."""

@@ -24,7 +24,9 @@ from bayesclf.families.base import LOST, Axes
 from bayesclf.families.gaussian import Moments, log_student_t
 from bayesclf.families.multivariate.covariance import RANK_TOLERANCE, collinear
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, merge
+from bayesclf.families.networks import structure
 from bayesclf.families.networks.network import ConditionalTables
+from bayesclf.families.networks.structure import Edge
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING
@@ -108,17 +110,16 @@ class Regression:
         return number
 
 
-def in_order(axes: Axes, parents: dict[int, tuple[int, ...]], class_free: Sequence[str]) -> tuple[Regression, ...]:
-    """Return the regressions of numbers on their parents, features as positions, parents first."""
-    category, ordered, first = are_categories(axes), [], (0, 0)
-    left = [j for j in range(len(axes.features)) if not category[j]]
-    while left:
-        j = next(j for j in left if not set(parents.get(j, ())) & set(left))
-        left.remove(j)
-        given = tuple(sorted(i for i in parents.get(j, ()) if category[i]))
-        on = tuple(sorted(i for i in parents.get(j, ()) if not category[i]))
-        free = axes.features[j] in class_free
-        ordered.append(Regression(j, given, on, free, tuple(axes.sizes[i] for i in given), first))
+def in_order(axes: Axes, edges: Sequence[Edge], class_free: Sequence[str]) -> tuple[Regression, ...]:
+    """Return the regressions of numbers on their parents, parents first."""
+    position, category = {name: j for j, name in enumerate(axes.features)}, are_categories(axes)
+    numbers = tuple(compress(axes.features, ~category))
+    between = tuple(edge for edge in edges if set(edge) <= set(numbers))
+    ordered, first = [], (0, 0)
+    for name, parents in structure.in_order(between, numbers):
+        given = tuple(j for j in np.flatnonzero(category).tolist() if (axes.features[j], name) in edges)
+        on, sizes = tuple(position[parent] for parent in parents), tuple(axes.sizes[j] for j in given)
+        ordered.append(Regression(position[name], given, on, name in class_free, sizes, first))
         first = ordered[-1].ends
     return tuple(ordered)
 
