@@ -48,6 +48,8 @@ PARTS = {
 """Rows of small parts of larger tables."""
 DIGITS = {"digits": "sklearn:digits", "optdigits": "optdigits"}
 OPTIMAL = "bayes-optimal"
+MOST_COLUMNS = 35
+"""Most columns of tables that trees of numbers are measured on."""
 
 type Ways = dict[str, Any]
 """Classifiers by their names."""
@@ -174,6 +176,16 @@ def tree_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     }
 
 
+def cell_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
+    """Return an average over forests of cells, and one tree and naive Bayes with densities of numbers."""
+    common: dict[str, Any] = {"missing": "level", "random_state": 0}
+    return {
+        "forests": bc.BayesNetClassifier("all-forests", **common),
+        "one tree (TAN)": bc.BayesNetClassifier(**common),
+        "naive Bayes": bc.NaiveBayes(**common),
+    }
+
+
 STUDIES = {
     "default_prior": Study(
         "Logistic regression with every default, against scikit-learn's tuned one",
@@ -195,6 +207,15 @@ STUDIES = {
         "Averages over every forest, against naive Bayes, one tree and AODE, which was removed",
         tree_problems,
         tree_ways,
+    ),
+    "forests_of_cells": Study(
+        "Averages over every forest with numbers in cells, against one tree and naive Bayes with densities",
+        lambda: (
+            one
+            for one in problems(1_500, {})
+            if one[1].select_dtypes("number").shape[1] and one[1].shape[1] <= MOST_COLUMNS
+        ),
+        cell_ways,
     ),
 }
 

@@ -18,13 +18,14 @@ from bayesclf.families import (
     BayesianNetwork,
     ConditionalGaussian,
     EveryTree,
+    EveryTreeOfCells,
     JointTable,
     MultivariateGaussian,
 )
-from bayesclf.families.base import Statistics
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
-from bayesclf.families.networks.trees import EQUIVALENT_ROWS, PairCounts
+from bayesclf.families.networks.trees import EQUIVALENT_ROWS
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
@@ -131,9 +132,10 @@ class BayesNetClassifier(GenerativeClassifier):
     probability. ``"all-forests"`` averages over all forests; naive Bayes is the one without edges. A hypothesis is a
     tree with its probabilities: ``"map"`` is the most probable tree, with the posterior mean of its probabilities;
     ``"mean"`` is the same. ``"bayes-optimal"`` and ``"gibbs"`` draw trees and probabilities, and ``"predictive"`` is
-    exact, the sum over all trees. Columns are categories. Training rows must be complete (`missing` = ``"level"`` makes
-    a missing cell a level of its own). At prediction missing cells are summed out: exactly where they have few
-    completions, else under each of 1,000 drawn trees.
+    exact, the sum over all trees. A number enters as the one of five cells between quantiles that it is in,
+    `bayesclf.families.EveryTreeOfCells`; `notes_` name the cuts, and the fit keeps the rows. Training rows must be
+    complete (`missing` = ``"level"`` makes a missing cell a level, or a cell, of its own). At prediction missing cells
+    are summed out: exactly where they have few completions, else under each of 1,000 drawn trees.
 
     Parameters
     ----------
@@ -239,12 +241,18 @@ class BayesNetClassifier(GenerativeClassifier):
         """Return one block of all columns."""
         if isinstance(self.structure, str) and self._class_free:
             raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
+        names, numbers = tuple(map(str, frame.columns)), numbers_in(frame)
+        family: Family[Any]
         if self._averages_trees:
-            return (ColumnBlock(self._every_tree(), categories(frame, "an average over trees")),)
-        names, numbers, network = tuple(map(str, frame.columns)), numbers_in(frame), self._network()
-        if not numbers:
-            return (ColumnBlock(network, names),)
-        family = ConditionalGaussian(network.alpha, network.basis, network.edges, network.class_free)
+            trees = self._every_tree()
+            if not numbers:
+                return (ColumnBlock(trees, names),)
+            family = EveryTreeOfCells(trees, gaps=self.missing == "level")
+        else:
+            network = self._network()
+            if not numbers:
+                return (ColumnBlock(network, names),)
+            family = ConditionalGaussian(network.alpha, network.basis, network.edges, network.class_free)
         return (ColumnBlock(family, names, mixed=tuple(name for name in names if name not in numbers)),)
 
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
@@ -290,9 +298,8 @@ class BayesNetClassifier(GenerativeClassifier):
 
 def _posterior(block: Block) -> EveryTree | None:
     """Return the posterior over trees of a block that has one."""
-    if not isinstance(block.family, EveryTree):
-        return None
-    return block.family.posterior(cast("PairCounts", block.statistics))
+    family: Any = block.family
+    return family.posterior(block.statistics).trees if hasattr(family, "trees") else None
 
 
 def _grid(rows: object) -> float | tuple[float, ...]:
@@ -341,7 +348,7 @@ class JointBayes(GenerativeClassifier):
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold categories."""
-        return (ColumnBlock(JointTable(self.alpha, self.basis), categories(frame, "a joint table")),)
+        return (ColumnBlock(JointTable(self.alpha, self.basis), categories(frame)),)
 
 
 def numbers_in(frame: pd.DataFrame) -> tuple[str, ...]:
@@ -350,13 +357,13 @@ def numbers_in(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(numbers) if frame[numbers].notna().any(axis=None) else ()
 
 
-def categories(frame: pd.DataFrame, model: str) -> tuple[str, ...]:
-    """Return the columns' names, or refuse those that hold numbers, which the model lacks."""
+def categories(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns' names, or refuse those that hold numbers."""
     names = tuple(map(str, frame.columns))
     if numbers := numbers_in(frame):
         shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
         raise Refused(
-            f"{model} takes categories, but numbers are in {shown}; if they are codes declare them, with --kind "
+            f"a joint table takes categories, but numbers are in {shown}; if they are codes declare them, with --kind "
             f"{numbers[0]}=category (astype('category') in Python), else cut them into a few bins with pandas.cut, or "
             "take NaiveBayes"
         )

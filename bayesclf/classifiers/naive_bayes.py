@@ -20,6 +20,7 @@ from bayesclf.families import (
     FAMILIES,
     Bernoulli,
     Categorical,
+    EveryTreeOfCells,
     Gaussian,
     LearntAlpha,
     Multinomial,
@@ -425,6 +426,8 @@ class NaiveBayes(GenerativeClassifier):
                     raise InputError(f"blocks names column {name!r} twice; a column belongs to one block")
                 taken.add(name)
             own = _family_of(family, self.alpha)
+            if isinstance(own, EveryTreeOfCells):
+                own = replace(own, gaps=own.gaps or self.missing == "level")
             kinds = columns.kinds_of(frame[list(members)]) if own.kind == "mixed" else {}
             given.append(ColumnBlock(own, members, mixed=tuple(n for n in kinds if kinds[n] == "category")))
         rest = [name for name in names if name not in taken]

@@ -14,7 +14,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.generating import DocumentLengths
 from bayesclf.classifiers.inputs import Training, joined_labels
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Categorical
+from bayesclf.families import Axes, Categorical, EveryTreeOfCells
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
@@ -276,7 +276,8 @@ class FrozenPrior:
 
 def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
     """Return a block that says which numbers are missing: a Bernoulli for each and class."""
-    of_numbers = (block for block in blocks if block.family.kind in ("number", "mixed"))
+    own_cells = (block for block in blocks if not isinstance(block.family, EveryTreeOfCells))
+    of_numbers = (block for block in own_cells if block.family.kind in ("number", "mixed"))
     names = tuple(name for block in of_numbers for name in block.names if name not in block.mixed)
     return (ColumnBlock(Categorical(), names, indicator=True),) if names else ()
 

@@ -361,7 +361,7 @@ def compare(
     >>> found = bc.compare([bc.GaussianNB(), DummyClassifier()], X, y, rules=["predictive"], cv=3, random_state=0)
     >>> found.table[["model", "rule", "accuracy"]].round(2)
                  model        rule  accuracy
-    0              gnb  predictive      0.97
+    0              gnb  predictive      0.96
     1  DummyClassifier           —      0.50
     """
     models = peers.named(models)

@@ -16,12 +16,13 @@ from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.every_tree import EveryTree
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
+from bayesclf.families.networks.of_cells import EveryTreeOfCells
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.template import CellFamily
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree)
 _NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
-_MANY = (MultivariateGaussian, *_TABLES, ConditionalGaussian)
+_MANY = (MultivariateGaussian, *_TABLES, EveryTreeOfCells, ConditionalGaussian)
 _ALL = (Categorical, Gaussian, Bernoulli, Multinomial, *_NUMBERS, *_MANY)
 
 FAMILIES = {family.name: family for family in _ALL}
@@ -40,6 +41,7 @@ __all__ = [
     "CellFamily",
     "ConditionalGaussian",
     "EveryTree",
+    "EveryTreeOfCells",
     "Exponential",
     "Family",
     "Gamma",

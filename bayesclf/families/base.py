@@ -25,6 +25,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
+from bayesclf.tables.columns import MISSING
 from bayesclf.tables.numbers import LARGEST, SMALLEST
 
 LOCATION = OrNone(Number(least=-LARGEST, most=LARGEST, array=True))
@@ -494,6 +495,10 @@ class Family[S: Statistics](Concise, ABC):
     @abstractmethod
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""
+
+    def unobserved(self) -> Any:
+        """Return the cells, one for all features or (feature), that are summed out."""
+        return MISSING if self.kind == "category" else np.nan
 
     def coords(self) -> dict[str, Any]:
         """Return the names along each axis except the labels'; levels, "feature=value", also in their two parts."""

@@ -650,7 +650,10 @@ def alone(model: GenerativeModel, rows: Rows) -> list[Rows]:
     """Return the rows with one column each, the cells of all others summed out."""
     found = []
     for _, number, place in columns_of(model):
-        parts = [np.full_like(X, np.nan if X.dtype.kind == "f" else MISSING) for X in rows.parts]
+        parts = [
+            np.full_like(X, block.family.unobserved() if X.dtype.kind == "f" else MISSING)
+            for block, X in zip(model.blocks, rows.parts, strict=True)
+        ]
         parts[number][:, place] = rows.parts[number][:, place]
         found.append(Rows(tuple(parts), len(rows)))
     return found

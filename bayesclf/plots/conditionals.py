@@ -19,7 +19,7 @@ from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
-from bayesclf.tables.columns import MISSING, SparseTable
+from bayesclf.tables.columns import SparseTable
 from bayesclf.tables.levels import class_order, leading_number
 from bayesclf.wording import did_you_mean
 
@@ -146,13 +146,20 @@ class _Panels:
         return axes.levels[axes.features.index(feature)] if axes.levels else ()
 
     def of_column(self, feature: str, values: Array | Integers) -> Array:
-        """Return p(x_j | y, θ) of one feature, (draw, row, outcome), the others of its block integrated out."""
+        """Return p(x_j | y, θ) of one feature, (draw, row, outcome), the others of its block integrated out.
+
+        That of a number is given that it is not missing.
+        """
         block = self.block_of(feature)
         axes, own = block.statistics.axes, block.own(self.parameters)
         place = axes.features.index(feature)
-        X = np.full((len(values), len(axes.features)), MISSING if block.family.kind == "category" else np.nan)
+        X = np.full((len(values), len(axes.features)), block.family.unobserved())
+        observed = np.ones(1)
+        if np.isinf(X[:1, place]).any():
+            X[:1, place] = np.nan
+            observed = -np.expm1(np.asarray(block.family.log_density(X[:1], own)))
         X[:, place] = values
-        return np.exp(np.asarray(block.family.log_density(X, own)))
+        return np.exp(np.asarray(block.family.log_density(X, own))) / observed
 
     def best(self, density: Array) -> Integers:
         """Return the most probable class given p(x | y) (row, outcome)."""

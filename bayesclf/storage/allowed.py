@@ -228,7 +228,6 @@ def _check_sizes(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
 def _names(block: Block) -> int:
     """Return how many features, levels and cells a block names, without naming any."""
     from bayesclf.families.mixed.network import ConditionalGaussian
-    from bayesclf.families.networks.every_tree import EveryTree
     from bayesclf.families.networks.network import ConditionalTables
 
     axes = block.statistics.axes
@@ -239,8 +238,8 @@ def _names(block: Block) -> int:
         tables = block.family.of_categories
         cells = 0 if tables is None else tables.layout(tables.axes).cells
         return names + cells + sum(own.count * (1 + own.width) for own in block.family.regressions)
-    if isinstance(block.family, EveryTree):
-        sizes = block.family.axes.sizes
+    if hasattr(block.family, "trees"):
+        sizes: tuple[int, ...] = block.family.trees.axes.sizes
         squares = sum(sizes) ** 2 - sum(size**2 for size in sizes) + len(sizes) ** 2
         return names + squares // 2
     return names

@@ -1,5 +1,7 @@
 """Joint and Bayesian network classifiers as a user meets them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -112,6 +114,50 @@ def test_the_most_probable_tree_answers_as_the_network_with_its_edges(play_tenni
     np.testing.assert_allclose(clf.predict_proba(X, rule="map"), same.predict_proba(X, rule="map"), rtol=1e-12)
 
 
+@pytest.fixture(scope="module")
+def numbers_and_words():
+    """Return a table with gaps, of which two numbers depend on each other, and labels."""
+    rng = np.random.default_rng(2)
+    y, z = rng.choice(["no", "yes"], 300), rng.normal(size=300)
+    X = pd.DataFrame(
+        {"u": z + (y == "yes"), "v": z**2, "w": rng.choice(["p", "q"], 300), "k": rng.integers(4, size=300)}
+    )
+    X.loc[::7, "v"], X.loc[::11, "w"] = np.nan, None
+    return X, y
+
+
+def test_all_trees_of_numbers_are_those_of_the_cells_that_the_notes_name(numbers_and_words):
+    X, y = numbers_and_words
+    clf = BayesNetClassifier("all-trees", missing="level", random_state=1).fit(X, y)
+    (note,) = [note for note in clf.notes_ if "cells, cut near quantiles" in note]
+    cut = X[["w"]].copy()
+    for name, cuts in re.findall(r"'(\w)' at ([-.\d, ]+\d)", note):
+        cells = np.searchsorted(np.array(cuts.split(", "), dtype=float), X[name], side="right")
+        cut[name] = pd.Series(cells.astype(str), dtype=object).where(X[name].notna(), None)
+    words = BayesNetClassifier("all-trees", missing="level", random_state=1).fit(cut[X.columns], y)
+    assert cut.nunique().tolist() == [2, 5, 5, 4]
+    for rule in CLOSED_FORM:
+        found, expected = clf.predict_proba(X, rule=rule), words.predict_proba(cut[X.columns], rule=rule)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=rule)
+    block = NaiveBayes(blocks={tuple(X): "every-tree-of-cells"}, missing="level", random_state=1).fit(X, y)
+    np.testing.assert_allclose(block.predict_proba(X), clf.predict_proba(X), rtol=0, atol=1e-12)
+
+
+def test_numbers_with_too_few_rows_for_cuts_are_named():
+    X = pd.DataFrame({"a": range(6), "b": [0.5, 2, 1] * 2})
+    notes = BayesNetClassifier("all-trees").fit(X, [0, 1] * 3).notes_
+    assert "too few rows to cut numbers, so that their values do not count: 'a', 'b'" in notes
+
+
+def test_a_density_of_cells_is_proper():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"x": np.where(rng.random(200) < 0.4, 0.0, rng.exponential(2.0, 200).round(1))})
+    (block,) = BayesNetClassifier("all-trees", random_state=1).fit(X, rng.integers(2, size=200)).model_.blocks
+    u = (np.arange(1_000_000) + 0.5) / 1e6 * np.pi - np.pi / 2
+    density = np.exp(block.family.posterior(block.statistics).log_predictive(np.tan(u)[:, None]))
+    np.testing.assert_allclose((density / np.cos(u)[:, None] ** 2).sum(axis=0) * np.pi / 1e6, 1, rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -130,6 +176,4 @@ def test_structures_and_their_options_are_checked(options, message, play_tennis)
 def test_all_trees_refuse_what_they_cannot_do(play_tennis, votes):
     with pytest.raises(Refused, match="missing cells, and sums over all trees take complete training rows only"):
         BayesNetClassifier("all-trees").fit(*votes)
-    with pytest.raises(Refused, match=r"trees takes categories, but numbers are in .*take NaiveBayes"):
-        BayesNetClassifier("all-trees").fit(pd.DataFrame({"age": [30.5, 41, 52]}), [0, 1, 0])
     assert not hasattr(BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y), "edge_probabilities_")

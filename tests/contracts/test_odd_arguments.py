@@ -76,7 +76,8 @@ OF_LABELED = (
     "diagnose", "log_likelihood", "loo", "plot_reliability", "predictive_check", "score", "to_datatree", "to_pymc",
 )  # fmt: skip
 INNER = {
-    *("clf.encode", "Gibbs.after", "Gibbs.decide", "Gibbs.log_proba", "LearnedScale.log_density", "clf.work"),
+    *("clf.encode", "Gibbs.after", "Gibbs.decide", "Gibbs.log_proba", "LearnedScale.log_density"),
+    *("dependence.log_evidence_of_scatter", "dependence.log_evidence_of_table"),
     *(f"FiniteSpace.{name}" for name in ("log_predictive", "log_scores", "take")),
     *("rules.bayes_optimal", "rules.log_proba", "rules.predictive", "Rule", "predictive_checks.p_value_table"),
     *("leave_one_out.scored", "leave_one_out.stacking_weights", "experiments.write_page"),

@@ -25,7 +25,7 @@ from bayesclf.errors import InputError, Refused
 QUICK = ("nb", "multinomial", "tan")
 """Cases of the main suite: PyTensor needs a second or two for each graph."""
 
-IN_CLOSED_FORM = ("all trees", "all forests")
+IN_CLOSED_FORM = ("all trees", "all forests", "all trees of numbers")
 """Cases without a PyMC model, as discrete hypotheses are summed over."""
 
 MODELS = tuple(case for case in CASES if case.name not in IN_CLOSED_FORM)

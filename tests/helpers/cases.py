@@ -142,10 +142,12 @@ def structure_of(case):
 BY_STRUCTURE = {structure_of(case): case for case in PRIORS}
 """The last case of each structure, that with the most general prior."""
 
+_OF_CODE = Axes(LABELS, FEATURES, ((), ("a", "b"), ()))
 TREES = (
     discrete.TreesCase("every tree", EveryTree(), _OF_LEVELS),
     discrete.TreesCase("every tree N' given", EveryTree(3.0), _OF_LEVELS),
     discrete.TreesCase("every forest", EveryTree(forests=True), _OF_LEVELS),
+    discrete.TreesOfCellsCase("every tree of cells", families.EveryTreeOfCells(), _OF_CODE),
 )
 """Families with a discrete parameter, the tree."""
 

@@ -90,6 +90,7 @@ GENERATIVE = (
     FilledCase("tan of numbers", bc.BayesNetClassifier, NUMBERS + WORDS),
     FilledCase("all trees", bc.BayesNetClassifier, WORDS, {"structure": "all-trees"}),
     FilledCase("all forests", bc.BayesNetClassifier, WORDS, {"structure": "all-forests"}),
+    FilledCase("all trees of numbers", bc.BayesNetClassifier, NUMBERS + WORDS, {"structure": "all-trees"}),
 )
 # A Newton step below its tolerance leaves MAP and MLE with some seven digits.
 LOGISTIC = (

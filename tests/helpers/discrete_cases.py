@@ -129,6 +129,15 @@ class TreesCase(TablesCase):
 
 
 @dataclass(frozen=True, eq=False)
+class TreesOfCellsCase(Case):
+    """Numbers on both sides of a code, none missing."""
+
+    def rows(self, rng, y, missing=0.0):
+        code = (rng.random(len(y)) < np.array([0.2, 0.5, 0.8])[y]).astype(float)
+        return np.column_stack([rng.normal(y, 1), code, np.round(rng.normal(code, 1), 1)])
+
+
+@dataclass(frozen=True, eq=False)
 class BernoulliCase(CellCase):
     """Cells 0 and 1; a point is θ."""
 

@@ -11,7 +11,7 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf import plots
 from bayesclf.errors import InputError, Refused
-from bayesclf.plots import style
+from bayesclf.plots import conditionals, style
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +123,19 @@ def test_families_by_evidence_are_drawn_where_they_have_cells():
             assert x[0] >= 0
             total = density.sum() * (x[1] - x[0])
             assert (0.5 if name == "z" else 0.9) < total < (0.8 if name == "z" else 1.1)
+
+
+@pytest.mark.parametrize("structure", ["all-trees", "all-forests"])
+def test_trees_with_missing_cells_as_a_level_are_drawn_with_the_other_columns_summed_out(rows, structure):
+    X, y = rows[0].assign(b=rows[0]["a"] ** 2), rows[1]
+    clf = bc.BayesNetClassifier(structure, missing="level", random_state=1).fit(X, y)
+    panels = conditionals._Panels.of(clf, X, y, None)
+    u = (np.arange(4_000) + 0.5) / 4e3 * np.pi - np.pi / 2
+    for name in ("a", "b", "cost in $"):
+        density = panels.of_column(name, np.tan(u)).mean(axis=0) / np.cos(u)[:, None] ** 2
+        np.testing.assert_allclose(density.mean(axis=0) * np.pi, 1, rtol=0.01, err_msg=name)
+    np.testing.assert_allclose(panels.of_column("wind", np.arange(3)).sum(axis=1), 1)
+    assert plots.class_conditionals(clf, X, y).axes
 
 
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(rows):

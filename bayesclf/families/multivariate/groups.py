@@ -51,6 +51,15 @@ def are_seen(X: Array, axes: Axes) -> Booleans:
     return ~np.isnan(X) & ~(are_categories(axes) & (X < 0))
 
 
+def level_counts(axes: Axes, codes: Integers, n: Array) -> list[tuple[str, tuple[Hashable, ...], Array]]:
+    """Return the name, the levels and the weight of each level (level), of each category of rows (row, feature)."""
+    out: list[tuple[str, tuple[Hashable, ...], Array]] = []
+    for j in np.flatnonzero(are_categories(axes)):
+        seen = codes[:, j] >= 0
+        out.append((axes.features[j], axes.levels[j], np.bincount(codes[seen, j], n[seen], len(axes.levels[j]))))
+    return out
+
+
 @dataclass(frozen=True)
 class GroupedMoments(Statistics):
     """Weight n, mean x̄ and scatter S = Σ w (x − x̄)(x − x̄)ᵀ of the numbers of each group of rows.
@@ -129,13 +138,7 @@ class GroupedMoments(Statistics):
 
     def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each category."""
-        out: list[tuple[str, tuple[Hashable, ...], Array]] = []
-        for j in np.flatnonzero(are_categories(self.axes)):
-            levels, seen = self.axes.levels[j], self.seen[:, j]
-            out.append(
-                (self.axes.features[j], levels, np.bincount(self.groups[seen, 1 + j], self.n[seen], len(levels)))
-            )
-        return out
+        return level_counts(self.axes, self.groups[:, 1:], self.n)
 
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the moments of some of the features; groups that become equal are merged."""

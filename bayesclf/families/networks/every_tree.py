@@ -35,6 +35,9 @@ EXACT_WORK = 2**20
 TREES, TREES_AT_ONCE = 1000, 100
 """Drawn trees that the missing cells of other rows are summed out under."""
 
+NO_PYMC = "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
+"""Why NUTS cannot be used."""
+
 LARGEST_THETA = 2**17
 """Probabilities (outcome × cell) of one hypothesis above which trees are refused."""
 
@@ -298,9 +301,7 @@ class EveryTree(Family[PairCounts]):
     likelihood: ClassVar[str] = "Categorical(theta) of each column given its neighbor in a tree, averaged over trees"
     kind: ClassVar[str] = "category"
     statistics_type: ClassVar[type[Statistics]] = PairCounts
-    _no_pymc: ClassVar[str] = (
-        "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
-    )
+    _no_pymc: ClassVar[str] = NO_PYMC
 
     def __post_init__(self) -> None:
         require_positive(equivalent_rows=self.equivalent_rows)
@@ -383,6 +384,11 @@ class EveryTree(Family[PairCounts]):
     def posterior(self, statistics: PairCounts) -> Self:
         """Return the posterior: trees weighted by their evidence, and Dirichlet(α + n) given each."""
         return replace(self, counts=cast("Array", self.counts) + statistics.counts)
+
+    @property
+    def trees(self) -> Self:
+        """Itself, as `EveryTreeOfCells` has one of these."""
+        return self
 
     @cached_property
     def _tables(self) -> TreeTables:
