@@ -167,7 +167,7 @@ CI_PROB = 0.89
 FOR_ROOMS = frozenset(
     [
         *("encode", "frame", "hypotheses", "known_codes", "posterior_draws", "requested_rule"),
-        *("interval_rule", "rows", "spread", "work", "get_metadata_routing"),
+        *("interval_rule", "rows", "spread", "get_metadata_routing"),
     ]
 )
 """Methods that other rooms of the package or scikit-learn call, and few users: `dir` leaves them out."""

@@ -300,9 +300,10 @@ def separated_classes(context: Context) -> Answer:
         for code, label in enumerate(model.labels)
         if len(separating_columns(X[:, separating], np.asarray(y == code, dtype=np.intp), thresholds.MIN_CLASS_ROWS))
     ]
-    alone = f"alone separate{{}} class{'es' * (len(apart) > 1)} {named(apart)}"
-    which, does = (lacking, "lack{} rows of a class") if lacking else (found, alone)
-    reason = f"{named(which)} {does.format('s' * (len(which) == 1))}, and the likelihood has no maximum"
+    which, does, what = found, "alone separate", f"class{'es' * (len(apart) > 1)} {named(apart)}"
+    if lacking:
+        which, does, what = lacking, "lack", "rows of a class"
+    reason = f"{named(which)} {does}{'s' * (len(which) == 1)} {what}, and the likelihood has no maximum"
     few, of_class = counts.loc[counts["few"], "name"], counts["what"] == "class"
     rare = sorted(set(found) & set(few))
     signs = "trust a sign of these weights where p_positive of clf.summary() is near 0 or 1, and no size"

@@ -209,10 +209,11 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         the probability of a class; by rule the predicted label, and `P(…)`, the probability of the true label; then the
         cells. The largest gap comes first. `gibbs`, which draws a hypothesis for each row, is not in the gap.
         """
-        return pd.concat([self._disagreements_of(model) for model in self.models], ignore_index=True)
+        answers = pd.concat([self._disagreements_of(model) for model in self.models], ignore_index=True)
+        return pd.concat([answers, self.X.iloc[answers["row"].to_numpy(dtype=np.intp)].reset_index(drop=True)], axis=1)
 
     def _disagreements_of(self, model: str) -> pd.DataFrame:
-        """Return the lines of a model."""
+        """Return the lines of a model, without cells."""
         rules, rows = self.rules_of(model), self.tested[0]
         label = self.y[rows]
         proba = np.array([np.exp(self.answers[model, rule].scores[0].log_proba) for rule in rules])  # (rule, row, …)
@@ -225,8 +226,7 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         found = {"model": model, "row": rows[differ], "label": self.classes[label[differ]], "gap": gap[differ]}
         found |= {rule: self.classes[code[differ]] for rule, code in zip(rules, decided, strict=True)}
         found |= {f"P({rule})": one[differ, label[differ]] for rule, one in zip(rules, proba, strict=True)}
-        cells = self.X.iloc[rows[differ]].reset_index(drop=True)
-        return pd.concat([pd.DataFrame(found), cells], axis=1)
+        return pd.DataFrame(found)
 
     @property
     def models(self) -> tuple[str, ...]:

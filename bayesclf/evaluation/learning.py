@@ -77,18 +77,8 @@ class LearningCurve(Displayed, LearningCurveMethods):
             f"Learning curve from {of}: test log loss (± standard error), smallest with all rows first",
             ("model", "rule", *(f"{m:,} rows" for m in shown)),
             [(*key, *lines[key]) for key in order],
-            sentences=(*self._gain(*map(str, order[0])), *tuple(self._reasons())[:MOST_REASONS]),
+            sentences=tuple(self._reasons())[:MOST_REASONS],
         )
-
-    def _gain(self, model: str, rule: str) -> Iterator[str]:
-        """Say what the last rows brought to a line."""
-        curve = self.of()
-        own = curve[(curve["model"] == model) & (curve["rule"] == rule)].sort_values("m")[["m", "mean"]]
-        if len(own) > 1:
-            (before, larger), (rows, loss) = own.to_numpy()[-2:]
-            step = f"From {before:,.0f} to {rows:,.0f} training rows, the log loss of {peers.line_name(model, rule)}"
-            gained = f"falls by {larger - loss:.3f}: more rows may help"
-            yield f"{step} {gained if loss < larger else 'no longer falls'}."
 
     def _reasons(self) -> Iterator[str]:
         """Yield why rules have no score at the largest size, and which of which models."""

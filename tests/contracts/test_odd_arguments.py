@@ -73,7 +73,7 @@ OF_ROWS = (
     "predict_log_proba", "predict_proba", "predict_set", "pymc_data", "rows", "uncertainty",
 )  # fmt: skip
 OF_LABELED = (
-    "diagnose", "log_likelihood", "loo", "plot_reliability", "predictive_check", "score", "to_datatree", "to_pymc",
+    "diagnose", "loo", "plot_reliability", "predictive_check", "score", "to_datatree", "to_pymc",
 )  # fmt: skip
 INNER = {
     *("clf.encode", "Gibbs.after", "Gibbs.decide", "Gibbs.log_proba", "LearnedScale.log_density"),

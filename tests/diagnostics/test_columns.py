@@ -49,6 +49,12 @@ def test_a_level_that_one_class_lacks_separates(rows, lacking):
     assert "prior_summary" not in learned.next_step  # all columns tell the scale
 
 
+def test_classes_that_a_column_separates_are_named_as_they_are():
+    X, _ = normal_rows(60)
+    y = np.where(X["x0"] > 0, "{a}", "b{c")
+    assert "separates classes 'b{c' and '{a}'" in found(logistic(X, y), "M01").reason
+
+
 def test_no_weight_is_named_that_separates_two_rows_alone():
     X, y = normal_rows(60)
     X.iloc[:2, 0], y = 9.0, np.where(np.arange(60) < 2, "rare", y)

@@ -109,6 +109,16 @@ def test_disagreements_have_probabilities_and_cells_and_the_largest_gap_first(co
     )
 
 
+def test_cells_come_last_where_a_later_model_has_rules_of_its_own(rng):
+    X, y = (
+        pd.DataFrame({"u": rng.normal(size=80)}).assign(v=lambda X: X["u"] + rng.normal(size=80) / 5),
+        np.arange(80) % 2,
+    )
+    found = bc.compare({"gnb": bc.GaussianNB(), "nb": bc.NaiveBayes()}, X, y, cv=2, repeats=1).disagreements
+    assert "P(tempered)" in found
+    assert found.columns[-2:].tolist() == ["u", "v"]
+
+
 @pytest.mark.slow
 def test_numbers_do_not_depend_on_the_number_of_workers(comparison, iris, models):
     again = bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4, n_jobs=2)
