@@ -204,7 +204,7 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
         parts.append(
             Text(
                 f"Odds ratios are against the class {found.attrs['reference']}, per unit of a number, and of a level "
-                "against the mean over the rows."
+                "against the mean of all levels, each counted once; weights in posterior_ have their own origin."
             )
         )
     parts.append(Table(table.in_order(found.reset_index(), classifier.classes_, order)))
