@@ -106,6 +106,12 @@ def load_training(
     described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds})
     X, y = frame.drop(columns=dataset.target), frame[dataset.target]
     X.attrs[columns.NOTES] = dataset.notes
+    if y.nunique() < 2:
+        raise InputError(
+            f"the label column {y.name!r} has one class only, {str(y.iloc[0])!r}; it needs rows of at least two classes"
+        )
+    for name in X.columns[X.isna().all()]:
+        raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
     return Training(dataset, X, y, described)
 
 

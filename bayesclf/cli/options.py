@@ -119,13 +119,17 @@ def names(text: str, known: Iterable[str], option: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_of(name, known, option) for name in given))
 
 
+CLOSED_FORM = ("exact", "augmentation")
+"""Engines for posteriors that have a closed form, at least given the missing cells."""
+
+
 def engines(text: str, models: Sequence[str], known: Iterable[str]) -> dict[str, str]:
     """Return the engine of each model from ``NAME``, ``MODEL=NAME``, or several of these with commas.
 
     Raises
     ------
     InputError
-        If a name is not known, or two engines are given for all models.
+        If a name is not known, two engines are given for all models, or a model has no such engine.
     """
     known = [AUTO, *known]
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -141,16 +145,24 @@ def engines(text: str, models: Sequence[str], known: Iterable[str]) -> dict[str,
             continue
         one_of(model, models, "--inference")
         chosen[model] = one_of(engine, known, "--inference")
+        if model == "lr" and engine in CLOSED_FORM:
+            raise InputError(
+                f"--inference lr={engine} is not possible, as the posterior of logistic regression has no closed form; "
+                "take lr=laplace, lr=slice or lr=map"
+            )
     return chosen
 
 
 def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:
     """Return the kind of each column from ``COL=KIND``; raise `InputError` for what says none, or says two."""
+    from bayesclf.tables.columns import ColumnKind
+
     kinds: dict[str, Any] = {}
     for part in given or ():
         column, equals, kind = part.rpartition("=")
         if not equals or not column:
             raise InputError(f"--kind {part} does not say what the column is; write --kind {part.strip('=')}=category")
+        one_of(kind, get_args(ColumnKind), f"--kind {column}")
         if kinds.setdefault(column, kind) != kind:
             raise InputError(f"--kind says that {column!r} is a {kinds[column]} and a {kind}; say it once")
     return kinds

@@ -28,7 +28,9 @@ from typing import (
 
 import numpy as np
 
+from bayesclf.arrays import Parameters
 from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,9 +195,7 @@ class TooManyDraws(InputError):
 def check_classifier(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
     """Raise ValueError where the parts of a loaded classifier cannot be those of a model."""
     _check_sizes(clf, numbers, max_bytes)
-    classes = clf.classes_.tolist()
-    if len(set(classes)) < len(classes) or tuple(map(str, classes)) != tuple(clf.model_.labels):
-        raise ValueError("its classes are not distinct, or not those of its model")
+    _check_parameters(clf)
     _check_answers(clf)
 
 
@@ -243,6 +243,28 @@ def _names(block: Block) -> int:
         squares = sum(sizes) ** 2 - sum(size**2 for size in sizes) + len(sizes) ** 2
         return names + squares // 2
     return names
+
+
+def _check_parameters(clf: BayesClassifier) -> None:
+    """Raise for classes, names and shapes of parameters that contradict each other or the model."""
+    classes, model = clf.classes_.tolist(), clf.model_
+    if len(set(classes)) < len(classes) or tuple(map(str, classes)) != tuple(model.labels):
+        raise ValueError("its classes are not distinct, or not those of its model")
+    dims, coords = model.dims(), model.coords()
+    held: list[Parameters] = [point for point in clf.points_.values() if not isinstance(point, DoesNotExist)]
+    complete = list(held)
+    if clf.draws_ is not None:
+        held.append(clf.draws_.parameters)
+        complete += [] if clf.draws_.seeded else held[-1:]
+    if lacking := [parameters for parameters in complete if dims.keys() - parameters.keys()]:
+        raise ValueError(f"it has the parameters {listed(lacking[0])} instead of {listed(dims)}")
+    for parameters in held:
+        for name in dims.keys() & parameters.keys():
+            # a second axis of features has the coordinates of the first
+            known = (dim if dim in coords else dim.replace("other_", "", 1) for dim in dims[name])
+            expected = tuple(len(coords[dim]) for dim in known)
+            if parameters[name].shape[1:] != expected:
+                raise ValueError(f"its {name!r} has shape {parameters[name].shape[1:]} instead of {expected}")
 
 
 def _check_answers(clf: BayesClassifier) -> None:

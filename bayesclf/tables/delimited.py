@@ -58,7 +58,7 @@ NO_TEXT = {
 """What a file is that has the ending of a text, by its first bytes in any case, and what to do."""
 
 OTHER_TEXTS = {
-    re.compile(r"[-+]?\d+(\.\d+)?( qid:\d+)?( \d+:\S+)+\s*"): "in the format of svmlight; "
+    re.compile(r"[-+]?\d+(\.\d+)?( qid:\d+)?( \d+:[-+.\deE]+){2,}\s*"): "in the format of svmlight; "
     "sklearn.datasets.load_svmlight_file reads it",
     re.compile(r"\+(-+\+)+\s*"): "a table drawn with lines; export it as csv, as psql --csv and mysql --batch do",
 }

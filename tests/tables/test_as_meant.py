@@ -492,6 +492,11 @@ def test_what_cannot_be_read_is_said_with_what_to_do(text, options, said, tmp_pa
     assert said in str(refused.value)
 
 
+def test_times_after_a_number_are_no_svmlight(tmp_path):
+    (tmp_path / "t.csv").write_text("20240101 12:00:00,0.5,a\n20240102 12:00:00,0.7,b\n" * 20)
+    assert read_table(tmp_path / "t.csv", header=False).shape == (40, 3)
+
+
 def test_numbers_that_cannot_be_decided_stay_words(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b;cls\n" + "1,5;1.137;x\n2.5;2.250;y\n" * 20)

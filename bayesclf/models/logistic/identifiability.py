@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, sparse
+from scipy import linalg, optimize, sparse
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.design import LogisticDesign, Matrix
@@ -225,7 +225,7 @@ class ColumnSpace:
 
 
 SUSPECT = 1e-12
-"""A weighted sum of columns is examined where its variance, computed from products, is below this."""
+"""A column is examined where the others leave less than this share of its variance, computed from products."""
 TAKES_PART = 1e-7
 """Smallest weight, in sds, with which a column counts as part of a constant weighted sum of columns."""
 
@@ -252,12 +252,27 @@ def collinear_features(
     # A column can be constant only in a design of other rows; then it is the intercept that it is collinear with.
     some = np.flatnonzero(kept & (np.diag(covariance) > NO_VARIANCE))
     sd = np.sqrt(np.diag(covariance)[some])
-    values, directions = np.linalg.eigh(covariance[np.ix_(some, some)] / np.outer(sd, sd))
-    sums = np.zeros((len(design), np.sum(values < SUSPECT)))
-    if not sums.size:
+    found = _constant_sums(covariance[np.ix_(some, some)] / np.outer(sd, sd)) / sd[:, None]
+    sums = np.zeros((len(design), found.shape[1]))
+    sums[some] = found
+    if not sums.shape[1]:
         return ()
-    sums[some] = directions[:, values < SUSPECT] / sd[:, None]
     constant = variances(sums) < RANK_TOLERANCE**2
     weights = sums[:, constant] * np.sqrt(np.diag(covariance))[:, None]
     involved = np.abs(weights).max(axis=1, initial=0.0) > TAKES_PART
     return tuple(dict.fromkeys(name for name, part in zip(design.features, involved, strict=True) if part))
+
+
+def _constant_sums(correlation: Array) -> Array:
+    """Return weights (column, sum) of the sums that a pivoted Cholesky factor finds to be nearly constant.
+
+    Each is one column minus its projection on the columns that were chosen before.
+    """
+    if not len(correlation):
+        return np.zeros((0, 0))
+    factor, pivots, rank, _ = linalg.lapack.dpstrf(correlation, tol=SUSPECT)
+    out = np.zeros((len(correlation), len(correlation) - rank))
+    order = pivots - 1
+    out[order[:rank]] = -linalg.solve_triangular(factor[:rank, :rank], factor[:rank, rank:])
+    out[order[rank:], np.arange(out.shape[1])] = 1.0
+    return out

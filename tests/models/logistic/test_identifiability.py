@@ -162,6 +162,13 @@ def test_designs_of_more_columns_than_the_limit_are_not_examined(monkeypatch: py
     assert model.of_rows(model.X[:0], model.y[:0], np.ones(0)).collinear() == ()
 
 
+@pytest.mark.parametrize("noise", [1e-6, 1e-7, 3e-8])
+def test_a_copy_is_found_beside_columns_that_are_nearly_equal(noise: float) -> None:
+    a, c, e = np.random.default_rng(0).normal(size=(3, 300))
+    X = pd.DataFrame({"a": a, "b": a, "c": c, "d": c + noise * e})
+    assert bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, e > 0).model_.collinear() == ("a", "b")
+
+
 def test_of_more_columns_than_rows_all_are_collinear() -> None:
     X = np.random.default_rng(0).normal(size=(10, 14))
     clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, np.arange(10) % 2)
