@@ -12,8 +12,8 @@ rule              P(y = k given x)
 ``predictive``    p(x, k | D) / p(x | D): generative models, where the new x is itself evidence about θ;
                   for discriminative ones it is ``bayes-optimal``
 ``tempered``      Σ_s w_s P(k | x, T_s, b_s), P ∝ π_k exp(b_k + T log p(x | k, D)): how far a generative model is to
-                  be believed, learned from rows left out (`bayesclf.models.generative.LeftOut`); for discriminative
-                  ones it is ``bayes-optimal``
+                  be believed, learned from rows left out (`bayesclf.models.tempered`); for discriminative ones it is
+                  ``bayes-optimal``
 ``gibbs``         P(k | x, h_s) of one drawn hypothesis
 ================= ==============================================================================
 

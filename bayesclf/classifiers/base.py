@@ -68,7 +68,7 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
 from bayesclf.tables.remarks import about_columns
-from bayesclf.wording import LISTED_NAMES, LONGEST_NAME, counted, listed, number, written
+from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -508,8 +508,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """
         check_is_fitted(self, "classes_")
         if not isinstance(source, str) or source not in SOURCES:
-            names = ", ".join(map(repr, SOURCES))
-            raise InputError(f"source must be one of {names}, not {written(source, LONGEST_NAME)}")
+            require(Choice(SOURCES), source=source)
         model, offset = self._with_class_prior(class_prior)
         if source in ("mle", "map"):
             return Hypotheses(model, self._point(source), offset=offset)

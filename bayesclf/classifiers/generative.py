@@ -43,7 +43,8 @@ from bayesclf.families import Bernoulli, Gaussian, Multinomial, MultivariateGaus
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.models import Model
-from bayesclf.models.generative import LEAST_ROWS, Block, GenerativeModel, LeftOut
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,
     HypothesisSet,
@@ -237,8 +238,8 @@ class GenerativeClassifier(BayesClassifier):
     def temper_(self) -> xr.Dataset:
         """Draws of T and b, (chain, draw, …): how far the rule ``"tempered"`` believes what the model says of x.
 
-        T multiplies log p(x | k, D), and b_k is added to it; see `bayesclf.models.generative.LeftOut`. ``attrs`` has k̂
-        of the importance weights that corrected the normal approximation.
+        T multiplies log p(x | k, D), and b_k is added to it; see `bayesclf.models.tempered`. ``attrs`` has k̂ of the
+        importance weights that corrected the normal approximation.
 
         Raises
         ------

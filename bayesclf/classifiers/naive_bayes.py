@@ -310,8 +310,7 @@ class NaiveBayes(GenerativeClassifier):
         of counts given by name.
     temper : {"all", "column"}
         Of the rule ``"tempered"``: whether the log-likelihood of all columns has one weight T, or each column its own,
-        T_j around T, as in `bayesclf.models.generative.LeftOut`. The latter suits columns of which some repeat each
-        other.
+        T_j around T, as in `bayesclf.models.tempered`. The latter suits columns of which some repeat each other.
 
     Attributes
     ----------

@@ -386,6 +386,7 @@ def compare(
     end = start + (np.inf if max_seconds is None else max_seconds)
 
     def late() -> bool:
+        """Return whether the time is over."""
         return time.perf_counter() > end
 
     first = folds.first(1) if several and max_seconds is not None else folds

@@ -28,9 +28,10 @@ from bayesclf.engines.inference import Engine, parameter_count
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused, warn
 from bayesclf.families.base import Statistics
 from bayesclf.models import Model
-from bayesclf.models.generative import GenerativeModel, tempered
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import Matrix
 from bayesclf.models.logistic.model import LogisticModel, StreamedModel
+from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.progress import Progress, shown
@@ -135,7 +136,7 @@ def loo(
     ``bayes-optimal`` log Σ_s r_s P(y_i | x_i, θ_s) / Σ_s r_s
     ``predictive``    log Σ_s r_s p(x_i, y_i | θ_s) / Σ_s r_s p(x_i | θ_s)
     ``tempered``      log Σ_s r_s P(y_i | T_s, b_s, L_i) / Σ_s r_s, r_s ∝ 1/P(y_i | T_s, b_s, L_i), with the exact
-                      log densities L_i of `bayesclf.models.generative.LeftOut`
+                      log densities L_i of `bayesclf.models.tempered`
     ================= ==========================================================
 
     For logistic regression r_s ∝ 1/P(y_i | x_i, θ_s), both scores are equal, and `arviz.loo` gives the same. A

@@ -36,9 +36,10 @@ from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.models import Model
-from bayesclf.models.generative import LEAST_ROWS, Block, GenerativeModel, LeftOut
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import Hypotheses, TemperedHypotheses
 from bayesclf.rules import RULES
 from bayesclf.tables import columns, datasets

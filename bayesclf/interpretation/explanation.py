@@ -21,9 +21,10 @@ from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.models import Model
-from bayesclf.models.generative import GenerativeModel, of_features
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
+from bayesclf.models.tempered import of_features
 from bayesclf.posterior.averaging import answers, blocks
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, TemperedHypotheses
 from bayesclf.rules import Gibbs, resolve

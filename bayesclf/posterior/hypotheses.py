@@ -18,8 +18,9 @@ from scipy.special import logsumexp
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.models import Model
-from bayesclf.models.generative import GenerativeModel, alone, densities, tempered
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LinearScores
+from bayesclf.models.tempered import alone, densities, tempered
 from bayesclf.tables.columns import Rows
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Hypotheses(HypothesisSet):
 
 @dataclass(frozen=True)
 class TemperedHypotheses(Hypotheses):
-    """Values of T and b of `bayesclf.models.generative.LeftOut`, by which log p(x | k, D) of a model is believed.
+    """Values of T and b, by which log p(x | k, D) of a generative model is believed; see `bayesclf.models.tempered`.
 
     `draws`: Hypotheses of the model, over which p(x | k, θ) is averaged for rows whose gaps leave no closed form;
     without them such rows are refused.

@@ -9,7 +9,7 @@ from scipy.stats import entropy, multinomial, norm
 import bayesclf as bc
 from bayesclf.errors import Refused
 from bayesclf.evaluation.leave_one_out import left_out
-from bayesclf.models.generative import LeftOut
+from bayesclf.models.tempered import LeftOut
 from bayesclf.posterior.hypotheses import TemperedPosterior
 
 

@@ -13,6 +13,7 @@ from scipy.special import logit
 
 from bayesclf.arrays import Array, DrawZ, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.dirichlet import logs
 from bayesclf.models.generative import Block
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
 from bayesclf.models.logistic.identifiability import (
@@ -578,8 +579,7 @@ class LogisticModel:
         counts = self.label_counts
         if not counts.any():
             counts = np.ones(len(self.labels))
-        with np.errstate(divide="ignore"):  # of a class without rows
-            return np.log(counts / counts.sum())[None]
+        return logs(counts / counts.sum())[None]
 
     def log_predictive(self, rows: Rows) -> None:
         """Return None: there is no closed form, and no p(x)."""
