@@ -244,7 +244,7 @@ def predict(
     cost: options.CostFile = None,
     reject: options.Reject = None,
     copy: Annotated[list[str] | None, option("--copy", "COL", "Write this column too.", False)] = None,
-    interval: Annotated[float | None, option("--interval", "P", "Add P(k) intervals.", False)] = None,
+    interval: Annotated[float | None, option("--interval", "P", "Add P(k) intervals.", False, 0, 1)] = None,
     *,
     reading: dict[str, Any],
 ) -> None:

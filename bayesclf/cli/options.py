@@ -41,9 +41,16 @@ USUAL_KINDS = ("number", "category")
 PLURAL = {"number": "numbers", "category": "categories", "text": "texts"}
 
 
-def option(flag: str, metavar: str, said: str, default: bool | str = True, least: float | None = None) -> Any:
+def option(
+    flag: str,
+    metavar: str,
+    said: str,
+    default: bool | str = True,
+    least: float | None = None,
+    most: float | None = None,
+) -> Any:
     """Return an option of a command; `default` is how its help shows the default, or whether it does."""
-    return typer.Option(flag, metavar=metavar, help=said, show_default=default, min=least)
+    return typer.Option(flag, metavar=metavar, help=said, show_default=default, min=least, max=most)
 
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="A file or a data set.")]
@@ -263,7 +270,8 @@ def read_cost(path: str, labels: list[str]) -> Array:
     for place, found in (("header", predicted), ("first column", table.index.fillna("").tolist())):
         if sorted(found) != sorted(labels):
             raise InputError(
-                f"--cost {path}: the {place} has {listed(found) or 'no label'}, but the labels are {listed(labels)}"
+                f"--cost {path}: the {place} has {listed(found) or 'no label'}, but the labels are {listed(labels)}; "
+                "write each label once"
             )
     costs: Array = table.loc[labels, labels].apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
     for row, column in np.argwhere(~np.isfinite(costs))[:1]:

@@ -59,7 +59,8 @@ class NegativeBinomial(QuadratureFamily):
     predictive and draws, exact to the rounding of Σ log Γ(x + r): the evidence of 1,000 counts of a million is known to
     1e-5, of a billion to 1e-2. As r grows the family becomes `Poisson`, and so does its prior. MLE, MAP: the joint
     modes in (r, θ), given r θ = nr/(nr + Σx) and θ = (κ + n)r/((κ + n)r + κm + Σx). Cells are whole numbers of at least
-    0; a missing cell (NaN) is integrated out.
+    0; a missing cell (NaN) is integrated out. Where rows hardly differ from Poisson's, r has no upper limit but its
+    prior's, and its mean with that of θ is no likely pair: take another rule than ``"mean"`` there.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bayesclf.posterior.hypotheses import HypothesisSet
     from bayesclf.tables.columns import Column
 
-VERSION = 2
+VERSION = 1
 """Version that is written, and the only one that is read. It rises when what is stored changes after a release."""
 
 CLASSES = {
