@@ -246,8 +246,8 @@ CASES = {
         "lines that begin with '#' are left out",
         "a: number, b: number",
     ),
-    "a comment's mark in a cell of two lines": file(
-        rows("{j},{y}", "a,cls\n") + '"7\n%",no\n', "'7\\n%'", "a: category"
+    "a comment's mark in a cell of three lines": file(
+        rows("{j},{y}", "a,cls\n") + '"7\n%\n8",no\n', "'7\\n%\\n8'", "a: category"
     ),
     "feet and inches": file(rows('"5\'10{k}""",{y}', "a,cls\n"), "", "a: category"),
     "lines in quotes": file(

@@ -205,6 +205,14 @@ class TestScores:
         assert model.coords()["outcome"] == (["b"] if n_labels == 2 else ["a", "b", "c"])
         assert model.log_predictive(rows) is None
 
+    def test_unseen_levels_of_every_class_differ_by_the_scale(self) -> None:
+        numbers, codes, y, weight = mixed(3)
+        prior = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight).weight_prior
+        drawn = prior.draw_levels(np.random.default_rng(0), np.ones(20_000))[:, :, 0]  # against the last class
+        variance = prior.unseen_scale[0] ** 2
+        expected = variance * np.array([[1, 0.5], [0.5, 1]])
+        np.testing.assert_allclose(np.cov(drawn.T), expected, atol=0.05 * variance)
+
     def test_many_unseen_levels_in_draws(self) -> None:
         numbers, codes, y, weight = mixed(3)
         model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
