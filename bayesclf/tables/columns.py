@@ -414,7 +414,7 @@ def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
 
 
 def convert_columns(
-    frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where: str, signs: dict[str, str] | None = None
+    frame: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str, signs: dict[str, str] | None = None
 ) -> pd.DataFrame:
     """Make columns of a table that was not read from a file what the user says they are.
 
@@ -426,9 +426,9 @@ def convert_columns(
     >>> convert_columns(frame, {"grade": "category"}, "the example")["grade"].cat.categories.tolist()
     ['1', '2', '3']
     """
-    if not dtypes and all(_is_plain(dtype) for dtype in set(frame.dtypes)):
+    if not kinds and all(_is_plain(dtype) for dtype in set(frame.dtypes)):
         return frame.copy(deep=False)  # a table of many columns has each of them made anew otherwise
-    columns = {name: _converted(column, dtypes.get(str(name)), where, signs) for name, column in frame.items()}
+    columns = {name: _converted(column, kinds.get(str(name)), where, signs) for name, column in frame.items()}
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -451,9 +451,9 @@ def require_column(name: str, columns: Sequence[Hashable], where: str) -> None:
         raise InputError(f"{where} has no column {name!r}{did_you_mean(name, names)}; its columns are {known}")
 
 
-def require_kinds(dtypes: Mapping[str, str], columns: Sequence[Hashable], where: str) -> None:
+def require_kinds(kinds: Mapping[str, str], columns: Sequence[Hashable], where: str) -> None:
     """Raise an `InputError` if a column or its kind is unknown; `where` is how the message calls the table."""
-    for name, kind in dtypes.items():
+    for name, kind in kinds.items():
         require_column(name, columns, where)
         if kind not in get_args(ColumnKind):
             raise InputError(f"the kind {kind!r} of column {name!r} is not known; use {listed(get_args(ColumnKind))}")

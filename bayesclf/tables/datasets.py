@@ -176,7 +176,7 @@ class Dataset(Displayed):
 def load(
     name_or_path: str | os.PathLike[str],
     target: str | None = None,
-    dtypes: Mapping[str, ColumnKind] | None = None,
+    kinds: Mapping[str, ColumnKind] | None = None,
     missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     unlabeled: str = "drop",
     **reading: Any,
@@ -205,7 +205,7 @@ def load(
         The label column, its number from 1, or "last". Needed for a file that is given by its path. Otherwise the
         default is the last column (own tables), "target" (scikit-learn), or the one OpenML names. In the folder, it is
         a column "class" or "target", or else the last one unless it holds text.
-    dtypes : mapping of str to {"number", "category", "text"}, optional
+    kinds : mapping of str to {"number", "category", "text"}, optional
         What columns are, whatever they look like; see `bayesclf.tables.reading.read_table`.
     missing : mapping of str to sequence, or sequence, optional
         By column, the values that stand for "missing", such as ``{"glucose": [0]}``; or those of all columns. Their
@@ -233,13 +233,13 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
-    return _loaded(name_or_path, target, dtypes, missing, unlabeled, reading, needs_target=True)
+    return _loaded(name_or_path, target, kinds, missing, unlabeled, reading, needs_target=True)
 
 
 def read(
     path: str | os.PathLike[str],
     target: str | None = None,
-    dtypes: Mapping[str, ColumnKind] | None = None,
+    kinds: Mapping[str, ColumnKind] | None = None,
     missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     unlabeled: str = "drop",
     **reading: Any,
@@ -255,7 +255,7 @@ def read(
         The file.
     target : str, optional
         As in `load`; without it the data set has no labels.
-    dtypes, missing, unlabeled, **reading
+    kinds, missing, unlabeled, **reading
         As in `load`.
 
     Returns
@@ -284,13 +284,13 @@ def read(
     column 'price' is read as numbers, without '€' and with a decimal comma
     """
     require(PATH, path=path)
-    return _loaded(Path(path), target, dtypes, missing, unlabeled, reading, needs_target=False)
+    return _loaded(Path(path), target, kinds, missing, unlabeled, reading, needs_target=False)
 
 
 def _loaded(
     name_or_path: str | os.PathLike[str],
     target: str | None,
-    dtypes: Mapping[str, ColumnKind] | None,
+    kinds: Mapping[str, ColumnKind] | None,
     missing: Mapping[str, Sequence[object]] | Sequence[object] | None,
     unlabeled: str,
     reading: Mapping[str, Any],
@@ -302,10 +302,10 @@ def _loaded(
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
-    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
+    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), kinds=kinds)
     require(Choice(("drop", "error", "use")), unlabeled=unlabeled)
     name = os.fspath(name_or_path)
-    wish = wish_of(reading, dtypes, missing, target)
+    wish = wish_of(reading, kinds, missing, target)
     found = _find(name_or_path, wish)
     frame, about = found.frame, found.about
     columns = [str(column) for column in frame.columns]

@@ -205,7 +205,7 @@ def option(name: str, value: Any = VALUE) -> str:
     Examples
     --------
     >>> option("keep", ["id"]), option("kind", {"a b": "category"}), option("encoding")
-    ("keep=['id']", "dtypes={'a b': 'category'}", 'encoding=…')
+    ("keep=['id']", "kinds={'a b': 'category'}", 'encoding=…')
     >>> with named_for("stream"):
     ...     option("keep", ["id"]), option("kind", {"a b": "category"})
     ("reading={'keep': ['id']}", "kinds={'a b': 'category'}")
@@ -224,8 +224,6 @@ def option(name: str, value: Any = VALUE) -> str:
             value = ",".join(map(str, value))
         words = value if isinstance(value, list) else [] if value is True or value is VALUE else [value]
         return " ".join(f"{flag} {quote(str(word))}" for word in words) or flag
-    shown = "…" if value is VALUE else repr(value)
-    if name == "kind":
-        return f"{'kinds' if caller == 'stream' else 'dtypes'}={shown}"
+    name, shown = "kinds" if name == "kind" else name, "…" if value is VALUE else repr(value)
     in_reading = caller == "stream" and name in OPTIONS
     return f"reading={{{name!r}: {shown}}}" if in_reading else f"{name}={shown}"

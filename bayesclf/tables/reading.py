@@ -84,7 +84,7 @@ INDEX = "__index_level_"
 
 def read_table(
     path: str | os.PathLike[str],
-    dtypes: Mapping[str, ColumnKind] | None = None,
+    kinds: Mapping[str, ColumnKind] | None = None,
     **reading: Any,
 ) -> pd.DataFrame:
     """Read a table from a file of text, JSON, Parquet, ARFF or Excel; text and JSON also packed by gzip or zip.
@@ -100,7 +100,7 @@ def read_table(
     ----------
     path : str or path-like
         The file; its ending, one of `ENDINGS`, says what it holds.
-    dtypes : mapping of str to {"number", "category", "text"}, optional
+    kinds : mapping of str to {"number", "category", "text"}, optional
         What the named columns are, whatever they look like. "category": words as written in the file ("01" stays
         "01") with a pandas categorical dtype. "text": strings. "number": every cell is missing or a number.
     **reading : object
@@ -123,13 +123,13 @@ def read_table(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "weather.csv")
     ...     _ = path.write_text("code;rain;play\\n01;2,5;yes\\n02;;no\\n")
-    ...     read_table(path, dtypes={"code": "category"})
+    ...     read_table(path, kinds={"code": "category"})
       code  rain play
     0   01   2.5  yes
     1   02   NaN   no
     """
-    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
-    return read_file(path, wish_of(reading, dtypes))[0]
+    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), kinds=kinds)
+    return read_file(path, wish_of(reading, kinds))[0]
 
 
 def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, Stream]:

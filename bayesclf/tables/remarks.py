@@ -538,7 +538,7 @@ SUMMARY_WIDTH = 48
 def describe_columns(
     frame: pd.DataFrame,
     target: str | None = None,
-    dtypes: Mapping[str, ColumnKind] | None = None,
+    kinds: Mapping[str, ColumnKind] | None = None,
 ) -> pd.DataFrame:
     """Show what each column of a table was taken for, so that a wrong guess is noticed before a model is fitted.
 
@@ -548,7 +548,7 @@ def describe_columns(
         A table, as from `read_table`.
     target : str, optional
         The column with the labels.
-    dtypes : mapping of str to {"number", "category", "text"}, optional
+    kinds : mapping of str to {"number", "category", "text"}, optional
         What the user has said the columns are; the others are guessed by `column_kind`.
 
     Returns
@@ -561,7 +561,7 @@ def describe_columns(
     Raises
     ------
     InputError
-        If `target` or a name in `dtypes` is not a column.
+        If `target` or a name in `kinds` is not a column.
 
     Examples
     --------
@@ -573,13 +573,13 @@ def describe_columns(
     1   rain    number        1         2           0.5 to 2
     2   play     label        0         2        yes 2, no 1
     """
-    dtypes = dtypes or {}
+    kinds = kinds or {}
     if target is not None:
         require_column(target, list(frame.columns), "the table")
-    require_kinds(dtypes, list(frame.columns), "the table")
+    require_kinds(kinds, list(frame.columns), "the table")
     lines = []
     for name, column in frame.items():
-        kind = "label" if name == target else dtypes.get(str(name)) or column_kind(column)
+        kind = "label" if name == target else kinds.get(str(name)) or column_kind(column)
         missing = column.isna().to_numpy()
         cells = column.to_numpy()[~missing].tolist() if missing.any() else column.tolist()
         levels = Counter(cells)  # pandas counts a short column in a hundred times as long
@@ -620,7 +620,7 @@ def oddities(
     >>> frame = pd.DataFrame({"age": ["31", "old", "45"]})
     >>> print(*oddities(frame, ["age"]))  # doctest: +NORMALIZE_WHITESPACE
     column 'age' is read as categories because of 'old' (row 2); leave that cell empty (missing={'age': ['old']}) to
-    read the column as numbers, or declare that this is meant, with dtypes={'age': 'category'}
+    read the column as numbers, or declare that this is meant, with kinds={'age': 'category'}
     """
     return list(filter(None, (_odd(name, frame[name], name in known, sum_below) for name in names)))
 

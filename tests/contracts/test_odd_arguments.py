@@ -196,7 +196,7 @@ REFUSED: dict[str, dict[str, list[Any]]] = {
     "StackedClassifier": {"models": NO_NUMBERS, "rule": NO_MAPPING, "cv": NO_COUNTS, "random_state": NO_NUMBERS},
     "bayesclf.load": {"path": [*TABLE, 0]},
     "datasets.load": {
-        **{"name_or_path": [*TABLE, 0], "target": NO_NUMBERS, "dtypes": NO_MAPPING},
+        **{"name_or_path": [*TABLE, 0], "target": NO_NUMBERS, "kinds": NO_MAPPING},
         "missing": [value for value in NO_MAPPING if not isinstance(value, list)],
     },
     "tables.read_table": {"path": [*TABLE, 0]},

@@ -34,13 +34,13 @@ def file(text, note="", kinds="a: number", gaps=0):
 CASES = {
     "blank": file(with_code(" "), "column 'fee': blanks (2 cells) taken for missing", "fee: number", gaps=2),
     "na": file(with_code("NA"), "column 'fee': 'NA' (2 cells) taken for missing", "fee: number", gaps=2),
-    "tab and ?": file(with_code("\t?"), "'?' (2 cells) taken for missing (dtypes={'fee':", "fee: number", gaps=2),
+    "tab and ?": file(with_code("\t?"), "'?' (2 cells) taken for missing (kinds={'fee':", "fee: number", gaps=2),
     "names like the first bytes of Parquet": file(
         rows("{j},{k},{y}", "PAR1,PAR2,cls\n"), "", "PAR1: number, PAR2: number"
     ),
     "tabs within cells": file(rows("{y}\tx,{j},{y}", "na\tme,a,cls\n"), "", "na\tme: category, a: number"),
     "percent": file(rows("{j}.5%,{y}", "a,cls\n"), "column 'a' is read as numbers, without '%'"),
-    "unit": file(rows("5{j} kg,{y}", "a,cls\n"), "without 'kg' (dtypes={'a': 'category'}"),
+    "unit": file(rows("5{j} kg,{y}", "a,cls\n"), "without 'kg' (kinds={'a': 'category'}"),
     "currency": file(rows('"$1,{j}37.00",{y}', "a,cls\n"), "without '$' and without the marks"),
     "currency in some cells": file(
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\n$3,"), "column 'a' is read as numbers, without '$'"
@@ -106,7 +106,7 @@ CASES = {
     ),
     "accounting": file(
         rows("{k}.5,{y}", "a,cls\n").replace("\n3.5", "\n($3.50)"),
-        "without '$' and those in parentheses as negative ones (dtypes={'a': 'category'} keeps",
+        "without '$' and those in parentheses as negative ones (kinds={'a': 'category'} keeps",
     ),
     "a minus sign behind": file(
         rows("{k}.50,{y}", "a,cls\n").replace("\n3.50", "\n3.50-"),
@@ -147,7 +147,7 @@ CASES = {
     ),
     "percent in parentheses": file(
         rows("({j}.5)%,{y}", "a,cls\n").replace("(0.5)%", "1.5%"),
-        "without '%' and those in parentheses as negative ones (dtypes=",
+        "without '%' and those in parentheses as negative ones (kinds=",
     ),
     "two currencies": file(
         rows("${j},{y}", "a,cls\n").replace("\n$3,", "\n€3,", 1),
@@ -573,7 +573,7 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
     assert mended["price"].dtype == float
     amounts = pd.DataFrame({"a": X["price"], "y": LABELS * 20})
     amounts.to_parquet(tmp_path / "t.parquet")
-    assert "'a' holds numbers as words; dtypes={'a': 'number'}" in datasets.read(tmp_path / "t.parquet", "y").notes[0]
+    assert "'a' holds numbers as words; kinds={'a': 'number'}" in datasets.read(tmp_path / "t.parquet", "y").notes[0]
     read = datasets.read(tmp_path / "t.parquet", "y", {"a": "number"}).X["a"]
     np.testing.assert_array_equal(read, mended["price"])
     bracketed = X[["price"]].replace("^[$]-(.*)", r"($\1)", regex=True)

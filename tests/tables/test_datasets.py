@@ -59,8 +59,8 @@ class TestShipped:
         assert data.target == "target"
         assert all(isinstance(label, str) for label in data.y)
 
-    def test_another_target_and_dtypes(self):
-        wine = load("wine", target="magnesium", dtypes={"magnesium": "category"})
+    def test_another_target_and_kinds(self):
+        wine = load("wine", target="magnesium", kinds={"magnesium": "category"})
         assert wine.y.name == "magnesium"
         assert "127" in wine.y.cat.categories
         assert "target" in wine.X
@@ -72,8 +72,8 @@ class TestPaths:
         assert "target='COL'" in text
         assert "size, class, place" in text
 
-    def test_a_file_with_target_and_dtypes(self, folder):
-        birds = load(str(folder / "birds.csv"), target="place", dtypes={"size": "category"})
+    def test_a_file_with_target_and_kinds(self, folder):
+        birds = load(str(folder / "birds.csv"), target="place", kinds={"size": "category"})
         assert birds.X["size"].tolist() == ["1", "2"]
         assert birds.source == str(folder / "birds.csv")
 

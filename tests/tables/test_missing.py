@@ -151,9 +151,9 @@ def with_na(tmp_path):
     return tmp_path / "na.csv", tmp_path / "empty.csv"
 
 
-@pytest.mark.parametrize("dtypes", [{}, {"x": "number"}])
-def test_a_word_that_stands_for_missing_does_not_make_numbers_categories(with_na, dtypes):
+@pytest.mark.parametrize("kinds", [{}, {"x": "number"}])
+def test_a_word_that_stands_for_missing_does_not_make_numbers_categories(with_na, kinds):
     na, empty = with_na
-    found = datasets.load(na, "y", dtypes, missing={"x": ["NA"]}).frame
+    found = datasets.load(na, "y", kinds, missing={"x": ["NA"]}).frame
     pd.testing.assert_frame_equal(found, datasets.load(empty, "y").frame)
-    pd.testing.assert_frame_equal(datasets.load(na, "y", dtypes).frame, found)
+    pd.testing.assert_frame_equal(datasets.load(na, "y", kinds).frame, found)

@@ -81,7 +81,7 @@ class TestTypes:
         assert code.isna().tolist() == [False, False, False, True]
 
     def test_number_names_the_cells_that_are_none(self, tmp_path):
-        text = message(write(tmp_path, "age,y\n3,a\nold,b\nx,c\nold,c\nNA,c\n"), dtypes={"age": "number"})
+        text = message(write(tmp_path, "age,y\n3,a\nold,b\nx,c\nold,c\nNA,c\n"), kinds={"age": "number"})
         assert "column 'age'" in text
         assert "'old', 'x'" in text
         assert "rows 2, 3, 4" in text
@@ -91,11 +91,11 @@ class TestTypes:
 
     def test_an_unknown_column_or_dtype_is_refused(self, tmp_path):
         path = write(tmp_path, "weight,y\n1,a\n")
-        text = message(path, dtypes={"wieght": "number"})
+        text = message(path, kinds={"wieght": "number"})
         assert "no column 'wieght'" in text
         assert "did you mean 'weight'" in text
         assert "weight, y" in text
-        text = message(path, dtypes={"weight": "float"})
+        text = message(path, kinds={"weight": "float"})
         assert "'float'" in text
         assert "number, category, text" in text
 
@@ -381,7 +381,7 @@ class TestDescribeColumns:
         (note,) = oddities(read_table(path), ["age", "y"])
         assert "column 'age' is read as categories because of 'old' (rows 3, 9), 'x' (row 5)" in note
         assert "leave those cells empty (missing={'age': ['old', 'x']})" in note
-        assert "with dtypes={'age': 'category'}" in note
+        assert "with kinds={'age': 'category'}" in note
         assert oddities(read_table(path, {"age": "category"}), ["age", "y"]) == []
 
     def test_levels_that_differ_in_case_alone_are_named(self):
