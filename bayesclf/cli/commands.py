@@ -61,10 +61,11 @@ def compare(
     import numpy as np
 
     from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.results import comparison_json, findings_of_columns, show_comparison
+    from bayesclf.cli.results import comparison_json, show_comparison
     from bayesclf.engines.inference import ENGINES
     from bayesclf.evaluation import comparison as evaluation
     from bayesclf.report import write_comparison
+    from bayesclf.report.verdict import checks_of_fits, verdict
     from bayesclf.rules import RULES, resolve
 
     if max_minutes is not None and not 0 < max_minutes < np.inf:
@@ -105,17 +106,17 @@ def compare(
     if all(answer.reason for answer in found.answers.values()):
         (model, rule), answer = next(iter(found.answers.items()))
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")
-    findings = findings_of_columns(found)
+    diagnoses = checks_of_fits(found)
     if (path := outputs["--json"]) is not None:
-        write_text(path, comparison_json(found, findings, training))
-    next_command = _fit_command(context, found.best[0], engines) if found.leaders and text is None else ""
+        write_text(path, comparison_json(found, diagnoses, training))
+    next_command = _fit_command(context, found.best[0], engines) if verdict(found).useful and text is None else ""
     if not next_command.isprintable() or len(next_command) > LONGEST_COMMAND:
         next_command = ""
     if (path := outputs["--report"]) is not None:
         made = shlex.join(["bayesclf", *context.obj])
         write_comparison(found, path, command=made, next_command=next_command)
     if not quiet:
-        show_comparison(stdout(), found, findings, time.perf_counter() - start)
+        show_comparison(stdout(), found, diagnoses, time.perf_counter() - start)
         for path in outputs.values():
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)

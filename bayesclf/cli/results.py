@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,13 @@ from bayesclf.engines.inference import ENGINES
 from bayesclf.evaluation.score_table import BASELINE, mean
 from bayesclf.report.facts import area_under_roc
 from bayesclf.report.tree import plain
-from bayesclf.report.verdict import defined, overview, verdict
+from bayesclf.report.verdict import NOTHING, defined, overview, verdict
 from bayesclf.wording import duration, printable
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.cli.inputs import Training
-    from bayesclf.diagnostics import Finding
+    from bayesclf.diagnostics import Diagnosis, Finding
     from bayesclf.evaluation.comparison import Comparison
 
 OF_COLUMNS = ("M07", "M08", "M09")
@@ -29,7 +29,9 @@ OF_COLUMNS = ("M07", "M08", "M09")
 Record = dict[Any, Any]
 
 
-def show_comparison(console: Console, comparison: Comparison, findings: Sequence[Found], seconds: float) -> None:
+def show_comparison(
+    console: Console, comparison: Comparison, diagnoses: Mapping[str, Diagnosis], seconds: float
+) -> None:
     """Print what a comparison shows of itself, its notes, the verdict and the time taken.
 
     Parameters
@@ -38,22 +40,23 @@ def show_comparison(console: Console, comparison: Comparison, findings: Sequence
         The terminal.
     comparison
         The comparison; at least one rule has an answer.
-    findings
-        As `findings_of_columns` returns them.
+    diagnoses
+        As `bayesclf.report.verdict.checks_of_fits` returns them.
     seconds
         Time that the command took.
     """
-    display, said = overview(comparison), verdict(comparison)
+    display, said = overview(comparison), verdict(comparison, diagnoses)
     scores = replace(display, sentences=())  # the verdict says more
     console.print(scores.text(console.width, most_lines=None), soft_wrap=True)
     sentences = [f"{models}: {note}" for models, note in _notes(comparison)]
     sentences.append(" ".join([said.headline, *said.findings]))
     if said.next_step and not said.useful:
         sentences.append(f"Next: {said.next_step}.")
-    if said.cautions:
-        sentences.append(" ".join(["What not to trust:", *said.cautions]))
+    sentences += ["What not to trust here:", *(f"- {caution}" for caution in said.cautions or (NOTHING,))]
     sentences += [
-        f"{one.finding.code} {one.finding.title}: {one.finding.reason}; {one.finding.next_step}." for one in findings
+        f"{one.finding.code} {one.finding.title}: {one.finding.reason}; {one.finding.next_step}."
+        for one in findings_of_columns(diagnoses)
+        if one.finding.section == "tip"  # issues are among what not to trust
     ]
     for sentence in [*sentences, defined(comparison), _time(comparison, seconds)]:
         console.print(wrapped(printable(sentence), console.width), soft_wrap=True)
@@ -67,15 +70,13 @@ class Found:
     models: list[str]
 
 
-def findings_of_columns(comparison: Comparison) -> list[Found]:
+def findings_of_columns(diagnoses: Mapping[str, Diagnosis]) -> list[Found]:
     """Return the issues and tips about the columns, by the checks of the fits on all rows, each once."""
-    from bayesclf.diagnostics import diagnose
-
     found: dict[str, Found] = {}
-    for model, fit in comparison.fits.items():
-        diagnosis = diagnose(fit, comparison.X, comparison.classes[comparison.y], checks=OF_COLUMNS)
+    for model, diagnosis in diagnoses.items():
         for one in (*diagnosis.issues, *diagnosis.tips):
-            found.setdefault(one.code, Found(one, [])).models.append(model)
+            if one.code in OF_COLUMNS:
+                found.setdefault(one.code, Found(one, [])).models.append(model)
     return [found[code] for code in sorted(found)]
 
 
@@ -102,14 +103,14 @@ def _time(comparison: Comparison, seconds: float) -> str:
     return f"{duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
 
 
-def comparison_json(comparison: Comparison, findings: Sequence[Found], training: Training) -> str:
+def comparison_json(comparison: Comparison, diagnoses: Mapping[str, Diagnosis], training: Training) -> str:
     """Return all results of a comparison as JSON.
 
     Undefined numbers are null; infinite ones the strings "inf" and "-inf". Times are left out, so that the same command
     on the same machine writes the same text.
     """
     table = comparison.table
-    said = verdict(comparison)
+    said = verdict(comparison, diagnoses)
     labels = enumerate(comparison.classes)
     area = dict(zip(("auc", "auc_se"), area_under_roc(comparison, comparison.best), strict=True))
     shares = {"accuracy": 1 - mean(comparison, BASELINE, "error"), "log_loss": mean(comparison, BASELINE, "log_loss")}
@@ -120,13 +121,13 @@ def comparison_json(comparison: Comparison, findings: Sequence[Found], training:
         "columns": training.columns.to_dict("records"),
         "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},
         "table": table.to_dict("records"),
-        "best": {**dict(zip(("model", "rule"), comparison.best, strict=True)), **area},
+        "best": {**dict(zip(("model", "rule"), comparison.best, strict=True)), **area, "useful": said.useful},
         "baseline": shares,
         "folds": {"cv": comparison.cv, "repeats": comparison.repeats, "seed": comparison.seed},
         "verdict": [said.headline, *said.findings],
         "cautions": said.cautions,
         "notes": comparison.notes,
-        "checks": [_check(one) for one in findings],
+        "checks": [_check(one) for one in findings_of_columns(diagnoses)],
     }
     return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -102,10 +102,12 @@ class Estimate:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
 
 
-MAY_HELP = (
-    "gather rows, or columns that differ between the classes, or join columns by bc.BayesNetClassifier() "
-    "(--models tan); bc.learning_curve shows whether more rows help"
+JOIN_COLUMNS = "join columns by bc.BayesNetClassifier() (--models tan)"
+GATHER, CURVE = (
+    "gather rows, or columns that differ between the classes",
+    "bc.learning_curve shows whether more rows help",
 )
+MAY_HELP = f"{GATHER}, or {JOIN_COLUMNS}; {CURVE}"
 """What to do where a model is not clearly better than the class shares."""
 
 

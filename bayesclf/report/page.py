@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.diagnostics import Diagnosis, diagnose
+from bayesclf.diagnostics import Diagnosis
 from bayesclf.engines.inference import Auto
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import BOOSTING, last_step
@@ -30,23 +30,12 @@ from bayesclf.wording import counted, first_upper, listed, number, sentences
 MOST_DISAGREEMENTS = 20
 """Rows on which the rules of a model disagree that are listed."""
 
-CHECKED = ("P", "M")
-"""Checks of a comparison's fits; those of predictions are what the comparison itself is about."""
-
-NOTHING = (
-    "Nothing stands out: every rule answered, no log loss is infinite, and no model is clearly over-confident under "
-    "its own rule."
-)
-
 
 def tree(
     comparison: Comparison, command: str | None = None, tell: Tell = silent, next_command: str | None = None
 ) -> Report:
     """Return the report of a comparison; `tell` is told of the checks of each model."""
-    scores, labels, diagnoses = comparison.table, comparison.classes[comparison.y], dict[str, Diagnosis]()
-    for done, (name, fit) in enumerate(comparison.fits.items(), 1):
-        diagnoses[name] = diagnose(fit, comparison.X, labels, checks=CHECKED)
-        tell(f"checks of {name}", done, len(comparison.fits))
+    scores, diagnoses = comparison.table, verdict.checks_of_fits(comparison, tell)
     judged = verdict.verdict(comparison, diagnoses)
     order = [one.model for one in judged.models if one.model in comparison.models]
     order += [model for model in comparison.models if model not in order]
@@ -75,7 +64,7 @@ def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | 
     said = [errors(comparison, comparison.best, comparison.classes)] if judged.models else []
     left_out, read = verdict.read(comparison)
     wrong = [*left_out, *judged.cautions]
-    cautions: list[Part] = [Items(wrong) if wrong else Text(NOTHING)]
+    cautions: list[Part] = [Items(wrong) if wrong else Text(verdict.NOTHING)]
     if read:
         cautions.append(Section(f"How the table was read ({counted(len(read), 'note')})", [Items(read)], "more"))
     below: list[Part] = [Section("What not to trust here", cautions, "box")]
@@ -174,7 +163,8 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
             "P(rule) is the probability that a rule gives the true class of the row."
         )
         shown = Table(found, caption=caption, most=MOST_DISAGREEMENTS)
-        parts.append(Section(f"{heading} ({len(found)})", [shown], "more"))
+        where = f" in the first of {comparison.repeats} repeats" if comparison.repeats > 1 else ""
+        parts.append(Section(f"{heading} ({len(found)}{where})", [shown], "more"))
     return [Beside(parts[:2]), *parts[2:]]
 
 
@@ -186,7 +176,7 @@ def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
     return document.made(
         command,
         ("Date", comparison.date),
-        ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
+        ("Data", f"{comparison.data or 'a table'}, hash of its cells and labels {_hash(comparison)}"),
         ("Folds", folds),
         ("Seed", str(comparison.seed)),
         ("Models", "; ".join(models)),

@@ -29,7 +29,7 @@ BEST = "–"
 MEANINGS = {
     "accuracy": "share of rows whose class was predicted, ± standard error; for gibbs the expected share",
     "log loss": "mean of −log P(true class), ± standard error; smaller is better",
-    "difference": "of the log loss from the recommended entry on the same rows",
+    "difference": "of the log loss from that of the first line, on the same rows",
     "Brier": "squared error of the probabilities, summed over the classes; between 0 and 2",
     "calibration error": "binned; (by chance: …) is what calibrated probabilities would show on as many rows",
     "differs": "share of rows on which the decision differs from Bayes-optimal's",

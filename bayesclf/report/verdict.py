@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesclf.classifiers import BayesNetClassifier
 from bayesclf.decisions import REJECTED
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, MAY_HELP, MOST_NATS, Kind, class_shares
+from bayesclf.evaluation.judgments import (
+    CONFIDENCE,
+    CURVE,
+    GATHER,
+    JOIN_COLUMNS,
+    KINDS,
+    MAY_HELP,
+    MOST_NATS,
+    Kind,
+    class_shares,
+)
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import (
     BASELINE,
@@ -27,12 +38,25 @@ from bayesclf.evaluation.score_table import (
     standings,
     with_error,
 )
+from bayesclf.progress import Tell, silent
 from bayesclf.report.facts import loss_and_shares, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
 from bayesclf.rules import resolve
 from bayesclf.tables.remarks import spike
-from bayesclf.wording import NEGLIGIBLE, counted, first_upper, joined, number, pair, percent, sentences
+from bayesclf.wording import (
+    AND_MORE,
+    LISTED_NAMES,
+    NEGLIGIBLE,
+    counted,
+    first_upper,
+    joined,
+    listed,
+    number,
+    pair,
+    percent,
+    sentences,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +68,15 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 
 ERROR = "one standard error over the rows, with Nadeau and Bengio's allowance for training rows that folds share"
 """What ± is, everywhere."""
+
+NOTHING = (
+    "Nothing stands out: every rule answered, no log loss is infinite, and no model is clearly over-confident under "
+    "its own rule."
+)
+"""What not to trust, where there is nothing."""
+
+CHECKED = ("P", "M")
+"""Checks of a comparison's fits; those of predictions are what the comparison itself is about."""
 
 LARGE_SHARE = 0.5
 """Share of a log loss from which on the rows that make it up are worth a sentence."""
@@ -92,10 +125,22 @@ class Verdict:
 def defined(comparison: Comparison) -> str:
     """Return what the words of a verdict mean."""
     return (
-        f"± is {ERROR}. Clear differences hold for all models together with {100 * CONFIDENCE:.0f}% confidence. "
+        f"± is {ERROR}. Clear differences allow for the number of models compared: all hold together with "
+        f"{100 * CONFIDENCE:.0f}% confidence. So a model may be clearly better on its own page, and probably here. "
         "Probable differences exceed one standard error. A difference that other folds could undo counts as neither. "
-        f"Differences of log loss below {comparison.matters:.2g} do not matter, and are never clear or probable."
+        f"Differences of log loss below {comparison.matters:.2g} do not matter; if surely below, models are tied."
     )
+
+
+def checks_of_fits(comparison: Comparison, tell: Tell = silent) -> dict[str, Diagnosis]:
+    """Return the checks of the fits on all rows, by model; `tell` is told of each."""
+    from bayesclf.diagnostics import diagnose  # the display of a comparison in a notebook needs no checks
+
+    labels, found = comparison.classes[comparison.y], dict[str, "Diagnosis"]()
+    for done, (name, fit) in enumerate(comparison.fits.items(), 1):
+        found[name] = diagnose(fit, comparison.X, labels, checks=CHECKED)
+        tell(f"checks of {name}", done, len(comparison.fits))
+    return found
 
 
 def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = None) -> Verdict:
@@ -105,7 +150,8 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     """
     leaders, found, missing = comparison.leaders, _findings(comparison, diagnoses), _unavailable(comparison)
     if not leaders:
-        return Verdict("No model could answer under any rule.", (), (*_too_good(comparison), *missing, *found))
+        cautions = (*_too_good(comparison), *missing, *found)
+        return Verdict("No model could answer under any rule.", (), cautions, useful=False)
     best, priced = comparison.best, comparison.costs is not None
     said = _cheapest(comparison) if priced else (no_better(comparison, best, comparison.classes),)
     decided = tuple(filter(None, said))
@@ -121,13 +167,13 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     common = (*_accuracy(comparison), *(decided if priced else ()))
     if np.isinf(mean(comparison, best, "log_loss")):
         headline = "Every model gave the true class of some row the probability 0, so every log loss is infinite."
-        return Verdict(headline, common, cautions, decided)
+        return Verdict(headline, common, cautions, decided, useful=False)
     models = standings(comparison, leaders, against=best)
     boosting = [(BOOSTING, NO_RULE)] if comparison.rules_of(BOOSTING) else []
     ranked = standings(comparison, [*leaders, *boosting, BASELINE])
     baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if one.key == BASELINE)
     against = (
-        _against_best(first_upper(entry_subject(comparison, *one.key)), one, extremes(comparison, *one.key))
+        _against_best(first_upper(entry_subject(comparison, *one.key)), one, best[0], extremes(comparison, *one.key))
         for one in models[1:]
     )
     but = " But these scores may be too good, as is said below." if comparison.too_good else ""
@@ -151,7 +197,10 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     if baseline not in SURE:
         boosting = (BOOSTING, NO_RULE)
         told = comparison.rules_of(BOOSTING) and standings(comparison, [boosting, best], against=boosting)[1].kind
-        return BOOSTING_HELPS if told == "behind" else MAY_HELP
+        tried = any(isinstance(fit, BayesNetClassifier) for fit in comparison.fits.values())
+        if told == "behind":
+            return BOOSTING_HELPS + f"; {JOIN_COLUMNS}" * (not tried)
+        return f"{GATHER}; {CURVE}" if tried else MAY_HELP
     fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
     if model not in comparison.fits:
         return f"{fit}.predict_proba(X_new)"
@@ -184,11 +233,8 @@ GRADES = {
 }
 """How answers compare with the class shares, by where these stand behind them."""
 
-BOOSTING_HELPS = (
-    "these columns tell more than the models use, as gradient boosting shows; join columns by "
-    "bc.BayesNetClassifier() (--models tan)"
-)
-"""What to do where no model but boosting is clearly better than the class shares."""
+BOOSTING_HELPS = "these columns tell more than the models use, as gradient boosting shows"
+"""What to say where no model but boosting is clearly better than the class shares."""
 
 UNDECIDED = "not clearly better than"
 """How they compare where the rows do not tell."""
@@ -220,20 +266,30 @@ def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Stand
         "behind": f"It is clearly better than {than}.",
         "leaning": f"It is probably, not clearly, better than {than}.",
         "tied": f"{first_upper(second)} is as good.",
-    }.get(others[0].kind, f"These rows do not show whether it is better than {second}.")
+    }.get(others[0].kind, f"It is not clearly better than {second}.")
 
 
-def _against_best(name: str, found: Standing, reason: str = "", ahead: bool = False) -> str:
-    """Say where a model stands against the recommended one; `found` is that of the latter where it is `ahead`."""
-    place, than = ("ahead", "smaller") if ahead else ("behind", "larger")
+def place(kind: Kind, ahead: bool = False) -> str:
+    """Return where an entry stands that is not the best, or where the best stands, `ahead` of it.
+
+    Examples
+    --------
+    >>> place("behind"), place("leaning"), place("open", ahead=True), place("tied")
+    ('clearly behind', 'probably behind', 'not clearly ahead', 'tied')
+    """
+    return "tied" if kind == "tied" else f"{SURE.get(kind, 'not clearly')} {'ahead' if ahead else 'behind'}"
+
+
+def _against_best(name: str, found: Standing, best: str, reason: str = "", ahead: bool = False) -> str:
+    """Say where a model stands against the `best` one; `found` is that of the latter where it is `ahead`."""
     size = pair(found.difference, found.error)
-    amount = "its log loss is infinite" if np.isinf(found.loss) else f"its log loss is {than} by {size}"
-    if found.kind == "tied":
+    amount = f"its log loss is {'smaller' if ahead else 'larger'} by {size}"
+    if np.isinf(found.loss):
+        amount = "its log loss is infinite"
+    elif found.kind == "tied":
         amount = "the same log loss" if abs(found.difference) < NEGLIGIBLE else f"its log loss differs by only {size}"
-        return f"{name} is tied with the recommended model: {amount}."
-    if found.kind == "open":
-        return f"{name} may be as good: {amount}."
-    return f"{name} is {SURE[found.kind]} {place}: {amount}{f'; {reason}' if reason else ''}."
+    more = f"; {reason}" if reason and found.kind in SURE else ""
+    return f"{name} is {place(found.kind, ahead)}{f' with {best}' * (found.kind == 'tied')}: {amount}{more}."
 
 
 def _boosting(comparison: Comparison) -> Iterable[str]:
@@ -245,7 +301,7 @@ def _boosting(comparison: Comparison) -> Iterable[str]:
         return
     first = min(best, boosting, key=lambda key: mean(comparison, key, "log_loss"))
     _, found = standings(comparison, [best, boosting], against=first)
-    yield _against_best("Gradient boosting, for comparison,", found, ahead=first != best)
+    yield _against_best("Gradient boosting, for comparison,", found, best[0], ahead=first != best)
 
 
 def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
@@ -258,20 +314,13 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
     if len(tied) == len(found):
         yield f"The rule of {model} does not matter here: {joined([rule, *tied])} are tied."
         return
-    parts = []
-    for kind, words in (
-        ("behind", "clearly behind"),
-        ("leaning", "probably behind"),
-        ("open", "perhaps as good or better"),
-    ):
-        own = [
-            f"{one.rule} (log loss {'larger' if one.difference > 0 else 'smaller'} by "
-            f"{pair(abs(one.difference), one.error)})"
-            for one in found
-            if one.kind == kind
-        ]
-        if own:
-            parts.append(f"{joined(own)} {'is' if len(own) == 1 else 'are'} {words}")
+    groups: dict[str, list[str]] = {}
+    for one in sorted(found, key=lambda one: -KINDS.index(one.kind)):
+        if one.kind != "tied":
+            than, size = "larger" if one.difference > 0 else "smaller", pair(abs(one.difference), one.error)
+            group = groups.setdefault(place(one.kind, one.difference < 0), [])
+            group.append(f"{one.rule} (log loss {than} by {size})")
+    parts = [f"{joined(own)} {'is' if len(own) == 1 else 'are'} {words}" for words, own in groups.items()]
     if tied:
         parts.insert(0, f"{joined([rule, *tied])} are tied")
     yield f"Rules of {model}{'' if tied else f', against {rule}'}: {'; '.join(parts)}."
@@ -290,7 +339,7 @@ def _accuracy(comparison: Comparison) -> tuple[str, ...]:
     name = entry_name(comparison, *leader.key)
     size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
     return (
-        f"{first_upper(name)} has the best accuracy of these models, {SURE[own.kind]} above the recommended model's "
+        f"{first_upper(name)} has the best accuracy of these models, {SURE[own.kind]} above that of {best[0]} "
         f"(by {size}).",
     )
 
@@ -353,15 +402,19 @@ def _infinite(comparison: Comparison) -> list[str]:
 
 
 def _no_better_than_shares(comparison: Comparison) -> list[str]:
-    """Name the models, beside the recommended one, whose log loss is above that of the class shares."""
-    boosting = [(BOOSTING, NO_RULE)] if comparison.rules_of(BOOSTING) else []
-    entries = [key for key in [*comparison.leaders, *boosting] if key != comparison.best]
-    grades = {"behind": "clearly worse than", "leaning": "probably worse than", "open": "not better than"}
+    """Name the models and rules, beside the best, whose log loss is above that of the class shares."""
+    entries = [(model, rule) for model in comparison.models for rule in comparison.rules_of(model)]
+    entries = [key for key in entries if key != comparison.best]
+    grades = {"behind": "Clearly worse than", "leaning": "Probably worse than", "open": "Not better than"}
+    found: dict[str, list[str]] = {}
+    for one in standings(comparison, [*entries, BASELINE], against=BASELINE):
+        if one.kind in grades and one.difference > 0 and np.isfinite(one.loss):
+            under = "" if one.rule == NO_RULE else f" under {one.rule}"
+            larger = f"log loss larger by {pair(one.difference, one.error)}"
+            found.setdefault(grades[one.kind], []).append(f"{full_name(comparison, one.model)}{under} ({larger})")
     return [
-        f"{first_upper(entry_subject(comparison, *one.key))} is {grades[one.kind]} always predicting the class "
-        f"shares: its log loss is larger by {pair(one.difference, one.error)}."
-        for one in standings(comparison, [*entries, BASELINE], against=BASELINE)
-        if one.kind in grades and one.difference > 0 and np.isfinite(one.loss)
+        f"{grade} always predicting the class shares: {listed(named, LISTED_NAMES, AND_MORE, ' and ')}."
+        for grade, named in found.items()
     ]
 
 
@@ -385,8 +438,8 @@ def _findings(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None)
         for (title, reason, code, step), names in issues.items()
     ]
     if tips:
-        listed = "; ".join(f"{title} of {joined(names)}" for title, names in tips.items())
-        said.append(f"Tips in the sections of the models: {listed}.")
+        named = "; ".join(f"{title} of {joined(names)}" for title, names in tips.items())
+        said.append(f"Tips of the checks: {named}.")
     return said
 
 
@@ -457,10 +510,10 @@ def overview(comparison: Comparison) -> Display:
     missing = _unavailable(comparison)
     more = len(missing) - MOST_REASONS
     return Display(
-        headline=_sizes(comparison),
+        headline=_sizes(comparison, judged.useful),
         header=tuple(map(str, shown)),
         lines=list(shown.itertuples(index=False, name=None)),
-        best=0 if len(shown) else None,
+        best=0 if len(shown) and judged.useful else None,
         sentences=(
             *missing[:MOST_REASONS],
             *([f"{counted(more, 'more reason')} in the table."] if more > 0 else []),
@@ -472,9 +525,10 @@ def overview(comparison: Comparison) -> Display:
     )
 
 
-def _sizes(comparison: Comparison) -> str:
+def _sizes(comparison: Comparison, useful: bool) -> str:
     rules = dict.fromkeys(rule for _, rule in comparison.answers if rule != NO_RULE)
     folds = counted(comparison.cv, "fold") + (f" × {comparison.repeats}" if comparison.repeats > 1 else "")
     entries = counted(len(comparison.models), "model") + (f" × {counted(len(rules), 'rule')}" if rules else "")
     rows = counted(len(comparison.y), "row")
-    return f"Comparison of {entries} on {rows}, {folds} (± standard error), the recommended row first"
+    first = "the recommended row first" if useful else "no row is recommended"
+    return f"Comparison of {entries} on {rows}, {folds} (± standard error), {first}"
