@@ -326,7 +326,7 @@ def separated_classes(context: Context) -> Answer:
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
         "; ".join(steps),
-        {"separable": 1, "columns": ", ".join(found)},
+        {"separable": 1} | ({"columns": ", ".join(found)} if found else {}),
     )
 
 
