@@ -133,10 +133,9 @@ def _first(
 def reliability(held_out: score_table.HeldOut, key: Key, name: str, what: str) -> Figure:
     """Return the figure of how far the probabilities of held-out rows hold."""
     caption = (
-        "The line is the share of right predictions, fitted in steps that only rise. On the diagonal, probabilities "
-        f"mean what they say; below it, they are over-confident. The band holds {100 * CI_PROB:.0f}% of the lines of a "
-        "calibrated model at each place, so a line may leave it somewhere: the calibration error judges all places "
-        "together. Bars show where the rows are."
+        "The line is the share of right predictions, fitted in steps that only rise. Below the diagonal, probabilities "
+        f"are over-confident. At each place, the band holds {100 * CI_PROB:.0f}% of the lines of calibrated models. "
+        "The calibration error judges all places together. Bars show where the rows are."
     )
     log_proba, y = held_out.stacked(*key)
     draw = partial(draw_reliability, log_proba, y, key[1], held_out.seed, held_out.repeats)
@@ -177,7 +176,8 @@ def _answer(classifier: BayesClassifier, held_out: HeldOut | None) -> str:
 def checks(diagnosis: Diagnosis) -> Table:
     """Return the table of all checks: what each found, or why it was not run."""
     found = diagnosis.table[["code", "title", "section", "reason"]]
-    return Table(found.rename(columns={"section": "result", "reason": "found"}))
+    caption = "Codes begin with P for checks of the posterior, M of the model, and Y of predictions"
+    return Table(found.rename(columns={"section": "result", "reason": "found"}), caption=caption)
 
 
 def model_and_priors(priors: Priors, classes: NDArray[Any], order: Sequence[int]) -> list[Part]:
@@ -206,10 +206,13 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
         return [Text(f"{first_upper(str(reason))}.", "quiet")]
     families = found.attrs.get("families", [])
     parts: list[Part] = [Text(f"Families by evidence: {joined(families)}.")] if families else []
+    limits = f"low and high are the limits of {100 * CI_PROB:.0f}% credible intervals"
     if isinstance(classifier, LogisticRegression):
-        parts += _odds(classifier, order)
+        parts += _odds(classifier, order, limits)
     else:
-        parts.append(Table(table.in_order(found.reset_index(), classifier.classes_, order)))
+        T = "; T multiplies the log-likelihood of the columns" * ("T" in found.index.get_level_values("parameter"))
+        lines = table.in_order(found.reset_index(), classifier.classes_, order)
+        parts.append(Table(lines, caption=first_upper(f"{limits}{T}") if "low" in found else ""))
     if classifier.draws_ is None:
         return [*parts, Text(f"{first_upper(found.attrs['no_intervals'])}.", "quiet")]
     if isinstance(classifier, LogisticRegression):
@@ -223,7 +226,7 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     return parts
 
 
-def _odds(classifier: LogisticRegression, order: Sequence[int]) -> list[Part]:
+def _odds(classifier: LogisticRegression, order: Sequence[int], limits: str) -> list[Part]:
     """Return the odds ratios in common units, the largest first, and what they are."""
     found, labels = odds_per_sd(classifier), classifier.classes_
     size = np.log(found["odds_ratio"]).abs().groupby("feature").transform("max")
@@ -231,9 +234,11 @@ def _odds(classifier: LogisticRegression, order: Sequence[int]) -> list[Part]:
     lines = found.reset_index().iloc[np.argsort(-size.to_numpy(), kind="stable")]
     of = "each class against the mean of all classes" if len(labels) > 2 else f"{labels[1]} against {labels[0]}"
     said = (
-        f"An odds ratio is what multiplies the odds of {of}: for a number, one standard deviation more; for a level, "
-        "the level against the mean of all levels. The largest come first."
+        f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio. A level is compared "
+        "with the mean of all levels. The largest come first."
     )
+    if classifier.draws_ is not None:
+        said = f"{said} {first_upper(limits)}, and p positive is the probability of a ratio above 1."
     shown = [name for name in lines if name not in ("feature", "coefficient", "sd", "low", "high")]
     lines = table.in_order(lines[["feature", *shown]], labels, order)
     return [Text(said), Table(lines if len(labels) > 2 else lines.drop(columns="outcome"))]
