@@ -24,7 +24,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
 from bayesclf.evaluation.judgments import MAY_HELP
 from bayesclf.evaluation.score_table import Key, infinite_losses, standing_of_shares
-from bayesclf.interpretation.summary import INTERCEPT, READING, Priors, odds_per_sd, priors_of, together
+from bayesclf.interpretation.summary import INTERCEPT, READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, methods, names, table
@@ -201,14 +201,14 @@ def data(
 def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     """Return the parameters, as `summary` gives them, the weights of logistic regression, and ranks of chains."""
     try:
-        found = classifier.summary()
+        found = classifier.summary(of="odds_per_sd" if isinstance(classifier, LogisticRegression) else None)
     except (Refused, DoesNotExist) as reason:
         return [Text(f"{first_upper(str(reason))}.", "quiet")]
     families = found.attrs.get("families", [])
     parts: list[Part] = [Text(f"Families by evidence: {joined(families)}.")] if families else []
     limits = f"low and high are the limits of {100 * CI_PROB:.0f}% credible intervals"
     if isinstance(classifier, LogisticRegression):
-        parts += _odds(classifier, order, limits)
+        parts += _odds(classifier, found, order, limits)
     else:
         T = "; T multiplies the log-likelihood of the columns" * ("T" in found.index.get_level_values("parameter"))
         lines = table.in_order(found.reset_index(), classifier.classes_, order)
@@ -226,13 +226,13 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     return parts
 
 
-def _odds(classifier: LogisticRegression, order: Sequence[int], limits: str) -> list[Part]:
+def _odds(classifier: LogisticRegression, found: pd.DataFrame, order: Sequence[int], limits: str) -> list[Part]:
     """Return the odds ratios in common units, the largest first, and what they are."""
-    found, labels = odds_per_sd(classifier), classifier.classes_
+    labels = classifier.classes_
     size = np.log(found["odds_ratio"]).abs().groupby("feature").transform("max")
     size[found.index.get_level_values("feature") == INTERCEPT] = np.inf
     lines = found.reset_index().iloc[np.argsort(-size.to_numpy(), kind="stable")]
-    of = "each class against the mean of all classes" if len(labels) > 2 else f"{labels[1]} against {labels[0]}"
+    of = f"{'each class' if len(labels) > 2 else labels[1]} against {found.attrs['reference']}"
     said = (
         f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio. A level is compared "
         "with the mean of all levels. The largest come first."
