@@ -84,7 +84,7 @@ def test_held_out_scores_come_first(pages, fits, table):
     assert f"its log loss on held-out rows is {pair(loss.mean(), loss_error)}, against " in words
     assert "Area under the ROC curve" in words
     places = [
-        words.index(part) for part in ("Area under the ROC", "Held-out rows by true class", "parameteroutcomefeature")
+        words.index(part) for part in ("Area under the ROC", "Held-out rows by true class", "parameterfeatureoutcome")
     ]
     assert places == sorted(places)
 
