@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 MOST_PRIORS = 20
 """Lines of priors that people are shown."""
 
-MOST_EFFECTS, SCREENED = 10, 50
+MOST_EFFECTS, SCREENED = 10, 20
 """Columns whose average effects are shown, and rows on which the largest are looked for."""
 
 MOST_WEIGHTS, MOST_RANKED = 30, 4
@@ -314,7 +314,9 @@ def _predictions(
     shown = largest_effects(classifier, X, columns)
     found = average_effects(classifier, X, shown, order)
     if found is not None:
-        rest = f"the {len(shown)} of {len(columns)} columns with the largest effect on {SCREENED} rows"
+        of = "" if len(columns) <= table.MOST_COLUMNS else "the first "
+        of = f"{of}{min(len(columns), table.MOST_COLUMNS)} columns"
+        rest = f"the {len(shown)} of {of} with the largest effect on {SCREENED} rows"
         some = f" The table has {rest}; clf.effects(X, column) has any." if len(columns) > len(shown) else ""
         means = f": posterior means and {100 * CI_PROB:.0f}% intervals" * (classifier.draws_ is not None)
         caption = (
@@ -338,11 +340,11 @@ def largest_effects(classifier: BayesClassifier, X: Any, columns: Sequence[str])
     if len(columns) <= MOST_EFFECTS or not isinstance(frame := classifier.frame(X), pd.DataFrame):
         return list(columns[:MOST_EFFECTS])
     some = frame.iloc[np.unique(np.linspace(0, len(frame) - 1, SCREENED).astype(int))]
-    size = dict.fromkeys(columns, 0.0)
-    for name in columns:
+    size = dict.fromkeys(columns[: table.MOST_COLUMNS], 0.0)
+    for name in size:
         with suppress(InputError, Refused):
             size[name] = float(classifier.effects(some, name)["effect"].abs().max())
-    return sorted(columns, key=size.__getitem__, reverse=True)[:MOST_EFFECTS]
+    return sorted(size, key=size.__getitem__, reverse=True)[:MOST_EFFECTS]
 
 
 def average_effects(

@@ -89,9 +89,9 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
     judged = calibration(held_out, key)
     reliability = Fact(
         "Calibration error",
-        f"{number(judged.error)} (by chance: {number(judged.expected)})",
+        f"{number(judged.error)} ({number(judged.expected)} if calibrated)",
         "",
-        "Mean distance of predicted probabilities from the shares that come true; (by chance: …) is what "
+        "Mean distance of predicted probabilities from the shares that come true; (… if calibrated) is what "
         "calibrated probabilities would show on as many rows.",
     )
     return [*found, *_found(held_out, key, classes, order), reliability]
