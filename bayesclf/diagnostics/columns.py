@@ -312,21 +312,21 @@ def separated_classes(context: Context) -> Answer:
     if not found:
         reason = _why_separable(context, model)
         if not reason:
-            return passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
+            return passed("the classes overlap, and the likelihood has a maximum", {})
         classes = list(few[of_class])
         if classes and _overlap(model, ~np.isin(np.array(model.labels)[model.y], classes), context.seed):
             are = "have" if len(classes) > 1 else "has"
             reason = f"class {named(classes)} {are} almost no rows (M05), and only they are separable from the others"
             signs = "do not interpret the weights of so few rows"
     steps = [signs]
-    if not levels or set(lacking) - set(rare):
+    if found and (not levels or set(lacking) - set(rare)):
         steps.append("check that no column gives the class away")
     if not (model.prior.learned and levels):  # the scale of a level's weight is learned from all columns
         steps.append("compare the prior scale with what is known, clf.prior_summary()")
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
         "; ".join(steps),
-        {"separable": 1, "columns": ", ".join(found)},
+        {"columns": ", ".join(found)} if found else {},
     )
 
 

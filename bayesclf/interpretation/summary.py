@@ -86,7 +86,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         `odds_ratio`, `coefficient` and `coefficient_per_sd`, or the parameters' `estimate`. `attrs` describes the
         table: `classifier`, `engine`, `ci_prob` and `reference` (the class of odds 1). Sentences say what is missing:
         `no_intervals` after a point fit, `not_held` if draws are not in memory. `families` says what naive Bayes took
-        each column for, if by evidence, as in "capital_gain: zero-inflated log-normal, .98".
+        each column for, if by evidence, as in "capital_gain: zero-inflated log-normal (probability 0.98)".
 
     Raises
     ------
@@ -122,6 +122,24 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         about["families"] = [said for choices in classifier.choices_ for said in choices.sentences()]
     table.attrs = about | dict(table.attrs)
     return table
+
+
+def odds_per_sd(classifier: LogisticRegression) -> pd.DataFrame:
+    """Return one row per class and column: what one standard deviation more multiplies the odds by, and P(it is > 1).
+
+    The odds are those of the second of two classes against the first, and of more, of each class against the geometric
+    mean of all. A level counts whole, from the mean of all levels.
+    """
+    design: Any = classifier.model_.design  # type: ignore[attr-defined]
+    intercept, weight = _centered(_coefficients(classifier, classifier.posterior_), design.names, _categories(design))
+    every = np.concatenate([intercept[..., None], weight * design.scale], axis=2)
+    labels = [str(label) for label in classifier.classes_]
+    if len(labels) > 2:
+        every = np.pad(every, [(0, 0), (0, 1), (0, 0)])
+        every -= every.mean(axis=1, keepdims=True)
+    outcomes = labels if len(labels) > 2 else labels[1:]
+    index = pd.MultiIndex.from_product([outcomes, [INTERCEPT, *design.names]], names=["outcome", "feature"])
+    return pd.DataFrame(_odds_columns(classifier, every.reshape(len(every), -1), None, CI_PROB), index=index)
 
 
 def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:

@@ -68,7 +68,7 @@ class Table:
     values
         The numbers as they are; JSON has these.
     shown
-        The same as people read it, if it is not each value with a few digits.
+        The same as people read it, if it is not each value with a few digits, and "_" of headings as a space.
     caption
         What it shows.
     best
@@ -90,7 +90,9 @@ class Table:
         """Return headings and lines as people read them."""
         frame = self.values if self.shown is None else self.shown
         lines = frame.head(self.most).itertuples(index=False, name=None)
-        return [str(name).replace("_", " ") for name in frame], [[cell(value) for value in line] for line in lines]
+        return [str(name).replace("_", " ") if self.shown is None else str(name) for name in frame], [
+            [cell(value) for value in line] for line in lines
+        ]
 
     @property
     def rest(self) -> str:
@@ -310,6 +312,20 @@ def _markdown(part: Part, level: int) -> list[str]:
         case Section(heading, parts):
             inner = [line for one in parts for line in _markdown(one, level + 1)]
             return [f"{'#' * level} {escaped(heading)}", "", *inner] if inner else []
+
+
+def told(part: Part) -> Iterator[str]:
+    """Yield the sentences of a part, without tables and figures."""
+    match part:
+        case Text(text):
+            yield text
+        case Items(items):
+            yield from items
+        case Findings(found):
+            yield from map(said, found)
+        case Beside(parts) | Section(_, parts):
+            for one in parts:
+                yield from told(one)
 
 
 def said(finding: Finding) -> str:

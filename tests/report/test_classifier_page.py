@@ -1,5 +1,7 @@
 """The report of one fitted classifier: sound, harmless, and what it says is what the checks found."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,9 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.evaluation.score_table import row_losses
-from bayesclf.report.classifier_page import headline, reliability, tree
-from bayesclf.report.tree import html
+from bayesclf.interpretation.summary import odds_per_sd
+from bayesclf.report.classifier_page import MOST_EFFECTS, headline, largest_effects, reliability, tree
+from bayesclf.report.tree import html, told
 from bayesclf.wording import pair, percent
 
 
@@ -91,7 +94,35 @@ def test_the_page_has_the_table_of_parameters(pages, fits):
     ids = Page(pages["sampled"]).words
     for name in ("odds ratio", "p positive", "r hat", "ess bulk"):
         assert name in ids
-    assert f"Odds ratios are against the class {fits['sampled'].summary().attrs['reference']}" in ids
+    assert "the odds of each class against the mean of all classes" in ids
+
+
+@pytest.mark.parametrize("columns", [1e-9, 1e9])
+def test_odds_ratios_do_not_depend_on_the_units_of_columns(columns):
+    X, y = load_iris(return_X_y=True)
+    own, other = (
+        odds_per_sd(bc.LogisticRegression(prior_scale=2.5, inference="map").fit(rows, y)) for rows in (X, X * columns)
+    )
+    pd.testing.assert_frame_equal(own, other, rtol=1e-4)
+    assert np.log(own["odds_ratio"]).groupby("feature").sum().to_numpy() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.usefixtures("unwritten_figures")
+def test_a_model_that_knows_nothing_is_called_so_first():
+    """And headings keep the names of classes."""
+    y = np.array(["a_b", "c"])[np.arange(90) % 3 // 2]
+    X = np.random.default_rng(2).normal(size=(90, 5))
+    page = tree(bc.GaussianNB(random_state=1).fit(X, y), X, y)
+    said = next(told(page.sections[0]))
+    assert re.search("is (no better|probably, not clearly, worse|clearly worse) than always predicting the class", said)
+    assert '<th class="number">a_b</th>' in html(page)
+
+
+def test_the_largest_effects_of_many_columns_are_shown(rng):
+    X = pd.DataFrame(rng.normal(size=(200, 15))).add_prefix("x")
+    y = (X["x14"] + rng.normal(size=200) > 0).astype(int)
+    shown = largest_effects(bc.GaussianNB(random_state=1).fit(X, y), X, list(X))
+    assert (shown[0], len(shown)) == ("x14", MOST_EFFECTS)
 
 
 def test_a_sampled_posterior_shows_its_chains(pages):
@@ -173,7 +204,9 @@ def test_the_command_writes_it(tmp_path, capsys):
     model, page = tmp_path / "model.nc", tmp_path / "report.html"
     assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(model)]) == 0
     assert run(["report", str(model), "--table", "play_tennis", "--output", str(page)]) == 0
-    assert f"report written to {page}" in " ".join(capsys.readouterr().out.split()).replace(" ", " ")
+    said = " ".join(capsys.readouterr().out.split()).replace(" ", " ")
+    assert f"report written to {page}" in said
+    assert "always predicting the class shares" in said
     words = Page(page.read_text(encoding="utf-8")).words
     assert "CategoricalNB" in words
     assert f"bayesclf report {model} --table play_tennis" in words
