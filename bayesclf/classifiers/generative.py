@@ -644,11 +644,11 @@ def about_temper(T: Array, learned: bool) -> str:
     interval = f"{T.mean():.2f} ({100 * CI_PROB:.0f}% interval {low:.2f} to {high:.2f})"
     counts = f"the log-likelihood of the columns is multiplied by {interval}"
     if not learned:
-        return f"{counts}, as before any row: there are too few to leave out"
+        return f"{counts}, as in the prior: there are too few rows to leave out"
     if high < 1:
-        said = "as where columns repeat each other, tell little, or are of other families"
+        said = "as is usual where columns repeat each other, predict little or do not follow their families"
     else:
-        said = "as where columns say more than the model" if low > 1 else "so that 1 is not ruled out"
+        said = "as is usual where columns say more than the model" if low > 1 else "and 1 is not ruled out"
     return f"{counts}, {said} (rule 'tempered', by rows left out)"
 
 
