@@ -26,7 +26,7 @@ from bayesclf.models.logistic.identifiability import separating_columns
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, remarks
 from bayesclf.tables.options import leaving_out, of_memory
-from bayesclf.wording import named
+from bayesclf.wording import joined, named
 
 
 @check("M05", "Classes and levels with few rows", "all models")
@@ -40,10 +40,13 @@ def few_rows(context: Context) -> Answer:
     counts = _row_counts(context.classifier)
     few = counts[counts["few"]].drop(columns="few").sort_values("rows", ignore_index=True)
     if len(few):
-        pairs = zip(few["what"], few["name"], strict=True)
-        names = [f"class {name}" if what == "class" else name for what, name in pairs]
+        of = [
+            f"{what if len(names) == 1 else plural} {named(names)}"
+            for what, plural in (("class", "classes"), ("level", "levels"))
+            if (names := few.loc[few["what"] == what, "name"].tolist())
+        ]
         return tip(
-            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
+            f"{joined(of)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
             f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
             "gather more rows, or merge similar classes or levels, in the table or by y.replace or X[column].replace",
             few.head(thresholds.SHOWN),
@@ -315,8 +318,8 @@ def separated_classes(context: Context) -> Answer:
             return passed("the classes overlap, and the likelihood has a maximum", {})
         classes = list(few[of_class])
         if classes and _overlap(model, ~np.isin(np.array(model.labels)[model.y], classes), context.seed):
-            are = "have" if len(classes) > 1 else "has"
-            reason = f"class {named(classes)} {are} almost no rows (M05), and only they are separable from the others"
+            have = f"classes {named(classes)} have" if len(classes) > 1 else f"class {named(classes)} has"
+            reason = f"{have} almost no rows (M05), and only they are separable from the others"
             signs = "do not interpret the weights of so few rows"
     steps = [signs]
     if found and (not levels or set(lacking) - set(rare)):

@@ -24,7 +24,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
 from bayesclf.evaluation.judgments import MAY_HELP
 from bayesclf.evaluation.score_table import Key, infinite_losses, standing_of_shares
-from bayesclf.interpretation.summary import INTERCEPT, READING, Priors, odds_per_sd, priors_of, together
+from bayesclf.interpretation.summary import INTERCEPT, READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, methods, names, table
@@ -37,7 +37,7 @@ from bayesclf.report.facts import (
     loss_and_shares,
     no_better,
 )
-from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
+from bayesclf.report.tree import MOST_LINES, Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.report.verdict import SURE, against_shares, in_sentence, untold
 from bayesclf.tables.columns import SparseTable
 from bayesclf.tables.levels import class_order
@@ -124,7 +124,7 @@ def _first(
     worth: list[Part] = [Items(notes), Findings(tips)]
     if tips or notes:
         below.append(Section("Worth knowing", worth, "box"))
-    parts += [Beside(below)] if len(below) > 1 else below
+    parts += below
     if held_out is not None and answer and len(classes) <= MOST_CLASSES:
         parts.append(Section("Decisions by class", [decided(held_out, held_out.best, classes, order)], "more"))
     return parts
@@ -201,18 +201,19 @@ def data(
 def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     """Return the parameters, as `summary` gives them, the weights of logistic regression, and ranks of chains."""
     try:
-        found = classifier.summary()
+        found = classifier.summary(of="odds_per_sd" if isinstance(classifier, LogisticRegression) else None)
     except (Refused, DoesNotExist) as reason:
         return [Text(f"{first_upper(str(reason))}.", "quiet")]
     families = found.attrs.get("families", [])
     parts: list[Part] = [Text(f"Families by evidence: {joined(families)}.")] if families else []
     limits = f"low and high are the limits of {100 * CI_PROB:.0f}% credible intervals"
     if isinstance(classifier, LogisticRegression):
-        parts += _odds(classifier, order, limits)
+        parts += _odds(classifier, found, order, limits)
     else:
-        T = "; T multiplies the log-likelihood of the columns" * ("T" in found.index.get_level_values("parameter"))
-        lines = table.in_order(found.reset_index(), classifier.classes_, order)
-        parts.append(Table(lines, caption=first_upper(f"{limits}{T}") if "low" in found else ""))
+        lines = table.in_order(_parameters(found), classifier.classes_, order)
+        T = "; T multiplies the log-likelihood of the columns" * ("T" in lines["parameter"].to_numpy())
+        most = "; those that differ most between the classes come first" * (len(lines) > MOST_LINES)
+        parts.append(Table(lines, caption=first_upper(f"{limits}{T}{most}") if "low" in lines else ""))
     if classifier.draws_ is None:
         return [*parts, Text(f"{first_upper(found.attrs['no_intervals'])}.", "quiet")]
     if isinstance(classifier, LogisticRegression):
@@ -226,13 +227,25 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     return parts
 
 
-def _odds(classifier: LogisticRegression, order: Sequence[int], limits: str) -> list[Part]:
+def _parameters(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary with the classes of each feature together, of many those first whose classes differ most."""
+    lines = found.reset_index()
+    lines.insert(1, "feature", lines.pop("feature"))
+    by = lines.groupby(["parameter", "feature"], sort=False)
+    spread = pd.Series(0.0, lines.index)
+    if len(lines) > MOST_LINES and "sd" in lines:
+        spread = (by["mean"].transform("max") - by["mean"].transform("min")) / by["sd"].transform("max")
+    keys = by.ngroup().to_numpy(), -spread.fillna(0).to_numpy(), pd.factorize(lines["parameter"])[0]
+    return lines.iloc[np.lexsort(keys)]
+
+
+def _odds(classifier: LogisticRegression, found: pd.DataFrame, order: Sequence[int], limits: str) -> list[Part]:
     """Return the odds ratios in common units, the largest first, and what they are."""
-    found, labels = odds_per_sd(classifier), classifier.classes_
-    size = np.log(found["odds_ratio"]).abs().groupby("feature").transform("max")
-    size[found.index.get_level_values("feature") == INTERCEPT] = np.inf
-    lines = found.reset_index().iloc[np.argsort(-size.to_numpy(), kind="stable")]
-    of = "each class against the mean of all classes" if len(labels) > 2 else f"{labels[1]} against {labels[0]}"
+    labels = classifier.classes_
+    by = np.log(found["odds_ratio"]).abs().groupby("feature", sort=False)
+    size = by.transform("max").where(found.index.get_level_values("feature") != INTERCEPT, np.inf)
+    lines = found.reset_index().iloc[np.lexsort([by.ngroup().to_numpy(), -size.to_numpy()])]
+    of = f"{'each class' if len(labels) > 2 else labels[1]} against {found.attrs['reference']}"
     said = (
         f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio. A level is compared "
         "with the mean of all levels. The largest come first."
@@ -303,10 +316,10 @@ def _predictions(
     if found is not None:
         rest = f"the {len(shown)} of {len(columns)} columns with the largest effect on {SCREENED} rows"
         some = f" The table has {rest}; clf.effects(X, column) has any." if len(columns) > len(shown) else ""
+        means = f": posterior means and {100 * CI_PROB:.0f}% intervals" * (classifier.draws_ is not None)
         caption = (
-            "Change of P(outcome), on average over the rows, when a column goes from one value to another: posterior "
-            f"means and {100 * CI_PROB:.0f}% intervals. They describe predictions, not the effects of an intervention."
-            f"{some}"
+            f"Change of P(outcome), on average over the rows, when a column goes from one value to another{means}. "
+            f"The changes are of predictions, not effects of an intervention.{some}"
         )
         parts.append(Table(found, caption=caption))
     kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
@@ -314,7 +327,7 @@ def _predictions(
         drawn = partial(plots.class_conditionals, classifier, X, y)
         caption = (
             "Distributions of columns within each class, learned (lines, points and bands) and observed. "
-            "At a dashed line, the class that the column alone predicts changes."
+            "At a dashed line, the class that the column alone predicts changes; a level has its color."
         )
         parts.append(Figure(drawn, "conditionals", "Columns given the class, as learned and as observed", caption))
     return parts
@@ -344,7 +357,7 @@ def average_effects(
             continue
     if not found:
         return None
-    effects = pd.concat(found)[["column", "from", "to", "outcome", "effect", "low", "high"]]
+    effects = pd.concat(found)[["column", "from", "to", "outcome", "effect", "low", "high"]].dropna(axis=1)
     labels = classifier.classes_
     effects = table.in_order(effects, labels, order)
     return effects[effects["outcome"] == labels[order[1]]] if len(labels) == 2 else effects
