@@ -199,8 +199,8 @@ def hidden_missing(context: Context) -> Answer:
         emptied = of_memory("missing", codes, f"X.replace({codes!r}, float('nan'))")
         return issue(
             f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike far from the other values "
-            f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}), as where a "
-            "number stands for a missing value",
+            f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}): "
+            "it may be a code for missing cells",
             f"if it does, empty these cells: {emptied}",
             evidence,
             "moderate",

@@ -522,7 +522,7 @@ def _origin(
     """Return what answers depend on, each as its fingerprint, by what sentences call it."""
     if not stream.files:
         raise InputError(
-            f"answers in parts are those of files, by which a later run can tell that nothing has changed, and "
+            "answers in parts need files, by which a later run can tell that nothing has changed, and "
             f"{stream.where} is none; give the name of one file for the answers, such as answers.parquet"
         )
     costs, prior = decision.cost, decision.class_prior

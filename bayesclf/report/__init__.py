@@ -142,7 +142,7 @@ def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:
         training_rows(classifier, X, y)
     except InputError as reason:
         if not _weighted(classifier, checked_labels(y, np.size(y))):
-            needed = "a report needs the training rows, a row of weight 2 twice"
+            needed = "a report needs the training rows, with a row of weight 2 given twice"
             raise InputError(str(reason).replace(NEEDED, needed)) from None
 
 

@@ -124,7 +124,7 @@ def _first(
     worth: list[Part] = [Items(notes), Findings(tips)]
     if tips or notes:
         below.append(Section("Worth knowing", worth, "box"))
-    parts += [Beside(below)] if len(below) > 1 else below
+    parts += below
     if held_out is not None and answer and len(classes) <= MOST_CLASSES:
         parts.append(Section("Decisions by class", [decided(held_out, held_out.best, classes, order)], "more"))
     return parts
@@ -329,7 +329,7 @@ def _predictions(
         drawn = partial(plots.class_conditionals, classifier, X, y)
         caption = (
             "Distributions of columns within each class, learned (lines, points and bands) and observed. "
-            "At a dashed line, the class that the column alone predicts changes."
+            "At a dashed line, the class that the column alone predicts changes; a level has its color."
         )
         parts.append(Figure(drawn, "conditionals", "Columns given the class, as learned and as observed", caption))
     return parts

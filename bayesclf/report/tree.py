@@ -37,6 +37,9 @@ MOST_LINES = 100
 MOST_EVIDENCE = 20
 """Lines of the evidence of a finding that people are shown."""
 
+LONG = 50
+"""Characters from which a column of words keeps a readable width on a phone, where its table scrolls."""
+
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&]|^\s*\d+(?=[.)]\s)|^\s*[-+](?=\s))")
 """Characters that would mark up a stranger's names in Markdown."""
 
@@ -244,7 +247,11 @@ def _html_table(table: Table) -> str:
     """Return a table as markup."""
     headings, lines = table.cells()
     numbers = [bool(lines) and j > 0 and all(NUMBER.match(line[j]) for line in lines) for j in range(len(headings))]
-    kinds = [' class="number"' if number else "" for number in numbers]
+    long = [max((len(line[j]) for line in lines), default=0) > LONG for j in range(len(headings))]
+    kinds = [
+        ' class="number"' if number else ' class="long"' if words else ""
+        for number, words in zip(numbers, long, strict=True)
+    ]
     head = "".join(f"<th{kind}>{_named(name, table.meanings)}</th>" for name, kind in zip(headings, kinds, strict=True))
     body = ""
     for index, line in enumerate(lines):

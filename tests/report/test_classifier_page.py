@@ -134,7 +134,9 @@ def test_rows_that_are_not_those_of_the_fit_are_refused_before_any_work(kind, tm
     X, y = (part[:120] for part in load_iris(return_X_y=True))
     path, clf = tmp_path / "report.html", kind(inference="map").fit(X, y)
     for others, labels in ((X[:60], y[:60]), (X, np.roll(y, 50)), (X, np.arange(120) % 3), (X + 0.1, y)):
-        with pytest.raises(InputError, match=r"^a report needs the training rows, a row of weight 2 twice: "):
+        with pytest.raises(
+            InputError, match=r"^a report needs the training rows, with a row of weight 2 given twice: "
+        ):
             clf.report(path, others, labels)
     assert list(tmp_path.iterdir()) == []
     clf.report(path, X[::-1], y[::-1])
@@ -142,7 +144,7 @@ def test_rows_that_are_not_those_of_the_fit_are_refused_before_any_work(kind, tm
     for weight in (np.repeat([40 / 50, 40 / 20], [100, 20]), np.full(120, 0.33)):
         clf.fit(X, y, sample_weight=weight).report(path, X, y)
     clf.fit(X, y, sample_weight=np.full(120, 2)).report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2))
-    with pytest.raises(InputError, match="a row of weight 2 twice: the classifier was fitted on 100 of '0'"):
+    with pytest.raises(InputError, match="with a row of weight 2 given twice: the classifier was fitted on 100 of '0'"):
         clf.report(path, X, y)
 
 
