@@ -36,7 +36,7 @@ from bayesclf.wording import joined
 
 PREFIT = "prefit"
 
-DRAWN = "its probabilities are those of one drawn hypothesis for each row, and have no log score"
+DRAWN = "it answers each row by one drawn hypothesis, and so has no log score"
 """Why the Gibbs classifier is not part of a stack."""
 
 ROW_BYTES = 64

@@ -40,6 +40,10 @@ def _signature(call):
         return ()
 
 
+def test_messages_have_no_idiom_of_their_own(messages):
+    assert re.findall(r".*(?:\b(?:as where|the like|lies with|are those of)\b).*", messages) == []
+
+
 def test_rules_engines_options_and_functions_in_messages_exist(messages):
     rules = set(re.findall(r"\brules? '([a-z-]+)'", messages))
     assert rules

@@ -147,7 +147,7 @@ class Uncertainty(Displayed):
         lines = [("mean", *(number(float(part.mean())) for part in parts))] if rows else []
         lines += [(f"row {row}", *(number(float(part[row])) for part in parts)) for row in most]
         return Display(
-            f"Uncertainty of {counted(rows, 'row')}, entropy in nats; the rows of which more data would teach most",
+            f"Uncertainty of {counted(rows, 'row')}, entropy in nats; the rows where more data would help most",
             ("", "total", "aleatoric", "epistemic"),
             lines,
             left_out=rows - len(most),

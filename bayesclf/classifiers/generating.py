@@ -135,7 +135,7 @@ class DocumentLengths:
         if not ((lengths >= 0).all() and np.isfinite(weight).all() and (weight >= 0).all()):
             raise ValueError("lengths and their weights must be finite and at least 0")
         if not weight.any():
-            raise ValueError("lengths must be those of some document")
+            raise ValueError("some weight of the lengths must be above 0")
 
     @classmethod
     def of(cls, totals: Array, y: Integers, weight: Array | None, classes: int) -> Self:

@@ -274,12 +274,12 @@ class GenerativeClassifier(BayesClassifier):
         if reason := self.model_.not_conjugate():
             return f"no row can be left out in closed form ({reason})"
         if self.left_out_ is None:
-            return "rows that came in parts are gone; fit and fit_stream learn how far to believe the model"
+            return "rows that came in parts are gone; fit and fit_stream learn the factor"
         if not len(self.left_out_.y):
             return "no training row can be left out: each is alone in its class, or a family has no closed form"
         rows = self.left_out_.weight.sum()
         few = f"{rows:g} row{'' if rows == 1 else 's'}, fewer than {LEAST_ROWS},"
-        return f"{few} say too little of how far to believe it"
+        return f"{few} are too few to learn the factor"
 
     @property
     def _rule_of_posterior(self) -> str:
@@ -292,7 +292,9 @@ class GenerativeClassifier(BayesClassifier):
         if self._may_temper and self.requested_rule(None) == "tempered":
             self._note_draws(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
         elif self._may_temper and self.rule is None and self.draws_ is not None:
-            self._note_draws(f"the model is believed as it is (rule 'bayes-optimal'): {self._untempered()}")
+            self._note_draws(
+                f"the log-likelihood of the columns has the factor 1 (rule 'bayes-optimal'): {self._untempered()}"
+            )
 
     @property
     def _may_temper(self) -> bool:
@@ -644,11 +646,11 @@ def about_temper(T: Array, learned: bool) -> str:
     interval = f"{T.mean():.2f} ({100 * CI_PROB:.0f}% interval {low:.2f} to {high:.2f})"
     counts = f"the log-likelihood of the columns is multiplied by {interval}"
     if not learned:
-        return f"{counts}, as before any row: there are too few to leave out"
+        return f"{counts}, as in the prior: there are too few rows to leave out"
     if high < 1:
-        said = "as where columns repeat each other, tell little, or are of other families"
+        said = "as is usual where columns repeat each other, predict little or do not follow their families"
     else:
-        said = "as where columns say more than the model" if low > 1 else "so that 1 is not ruled out"
+        said = "as is usual where columns say more than the model" if low > 1 else "and 1 is not ruled out"
     return f"{counts}, {said} (rule 'tempered', by rows left out)"
 
 

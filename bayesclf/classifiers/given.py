@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GIVEN = "draws of the posterior were given"
 """Note of a classifier that answers from given draws."""
 
-PRIOR_OF_FIT = f"{GIVEN}; these priors are those of the fit, which need not be those of the draws"
+PRIOR_OF_FIT = f"{GIVEN}; these are the priors of the fit, and the draws may have others"
 """What is said of the priors of a classifier that answers from given draws."""
 
 NO_MODE = (

@@ -289,7 +289,7 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
     if isinstance(class_prior, dict):
         if set(class_prior) != set(classes.tolist()):
             raise InputError(
-                f"class_prior must have one probability for each of the classes {_listed(classes)}, not those of "
+                f"class_prior must have one probability for each of the classes {_listed(classes)}, not for "
                 f"{_listed(class_prior)}"
             )
         class_prior = [class_prior[label] for label in classes.tolist()]

@@ -58,7 +58,7 @@ def about_scale(parameters: Parameters) -> str:
         low, middle, high = np.quantile(parameters[name], LEVELS)
         interval = f" ({100 * CI_PROB:.0f}% interval {low:.2g} to {high:.2g})" if high > low else " (fixed)"
         said.append(f"{what} is {middle:.2g}{interval}")
-    return f"learned from the rows: {said[0]}, and {said[1]}, where 1 is that of their columns"
+    return f"learned from the rows: {said[0]}, and {said[1]}, where 1 is the correlation of the columns"
 
 
 def about_collinear(names: tuple[str, ...]) -> Iterator[str]:

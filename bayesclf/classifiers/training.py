@@ -221,7 +221,7 @@ def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tupl
         return labeled, []
     remark = (
         f"column {listed(map(repr, lacking), LISTED_NAMES, AND_MORE)} has one value only, or none, in the rows with a "
-        "label, so that its default prior, and that of other columns of its family, is set by all rows"
+        "label; all rows set its default prior, and the default priors of other columns of its family"
     )
     return every, [remark]
 

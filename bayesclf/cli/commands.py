@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import complain, line_a_model, stdout
+from bayesclf.cli.console import complain, line_a_model, stdout, wrapped
 from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text
@@ -292,8 +292,9 @@ def report(
     reading: dict[str, Any],
 ) -> None:
     """Check a fitted model and write a report."""
-    from bayesclf.report import write_classifier
+    from bayesclf.report import written_report
     from bayesclf.report.document import writable
+    from bayesclf.report.tree import told
     from bayesclf.storage import load
 
     if target is not None and table is None:
@@ -314,5 +315,7 @@ def report(
     with shown(f"checking {model}"):
         predict_too = ["predict", model, "NEW.csv", "--output", "predictions.csv"]
         made, following = (shlex.join(["bayesclf", *words]) for words in (context.obj, predict_too))
-        write_classifier(classifier, path, X, y, command=made, next_command=following)
+        page = written_report(classifier, path, X, y, None, made, following)
+    for sentence in told(page.sections[0]):
+        stdout().print(wrapped(printable(sentence), stdout().width), soft_wrap=True)
     stdout().print(f"report written to {path}", soft_wrap=True)

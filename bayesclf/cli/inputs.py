@@ -131,18 +131,21 @@ def show_training(console: Console, training: Training) -> None:
     show_sentences(console, "read", training.dataset.notes)
     console.print(_summary(training))
     console.print()
-    console.print(column_table(shown_columns(training)))
+    shown = shown_columns(training)
+    console.print(column_table(shown))
+    if more := len(training.columns) - len(shown):
+        console.print(f"… and {counted(more, 'more column', thousands='')}")
     console.print()
 
 
 def shown_columns(training: Training) -> pd.DataFrame:
-    """Return all columns, or of more than `LISTED_COLUMNS` the first, the last, the label and those with a note."""
+    """Return all columns, or of more than `LISTED_COLUMNS` the first, the label and those with a note."""
     described = training.columns
     if len(described) <= columns.LISTED_COLUMNS:
         return described
     said = " ".join(training.dataset.notes)
     some = described["column"].map(lambda name: f"column {name!r}" in said) | (described["kind"] == "label")
-    some.iloc[[0, -1]] = True
+    some.iloc[: columns.LISTED_COLUMNS // 2] = True
     return described[some].head(columns.LISTED_COLUMNS)
 
 

@@ -26,7 +26,7 @@ from bayesclf.models.logistic.identifiability import separating_columns
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, remarks
 from bayesclf.tables.options import leaving_out, of_memory
-from bayesclf.wording import named
+from bayesclf.wording import joined, named
 
 
 @check("M05", "Classes and levels with few rows", "all models")
@@ -40,10 +40,13 @@ def few_rows(context: Context) -> Answer:
     counts = _row_counts(context.classifier)
     few = counts[counts["few"]].drop(columns="few").sort_values("rows", ignore_index=True)
     if len(few):
-        pairs = zip(few["what"], few["name"], strict=True)
-        names = [f"class {name}" if what == "class" else name for what, name in pairs]
+        of = [
+            f"{what if len(names) == 1 else plural} {named(names)}"
+            for what, plural in (("class", "classes"), ("level", "levels"))
+            if (names := few.loc[few["what"] == what, "name"].tolist())
+        ]
         return tip(
-            f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
+            f"{joined(of)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
             f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
             "gather more rows, or merge similar classes or levels, in the table or by y.replace or X[column].replace",
             few.head(thresholds.SHOWN),
@@ -196,8 +199,8 @@ def hidden_missing(context: Context) -> Answer:
         emptied = of_memory("missing", codes, f"X.replace({codes!r}, float('nan'))")
         return issue(
             f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike far from the other values "
-            f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}), as where a "
-            "number stands for a missing value",
+            f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}): "
+            "it may be a code for missing cells",
             f"if it does, empty these cells: {emptied}",
             evidence,
             "moderate",
@@ -312,21 +315,21 @@ def separated_classes(context: Context) -> Answer:
     if not found:
         reason = _why_separable(context, model)
         if not reason:
-            return passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
+            return passed("the classes overlap, and the likelihood has a maximum", {})
         classes = list(few[of_class])
         if classes and _overlap(model, ~np.isin(np.array(model.labels)[model.y], classes), context.seed):
-            are = "have" if len(classes) > 1 else "has"
-            reason = f"class {named(classes)} {are} almost no rows (M05), and only they are separable from the others"
+            have = f"classes {named(classes)} have" if len(classes) > 1 else f"class {named(classes)} has"
+            reason = f"{have} almost no rows (M05), and only they are separable from the others"
             signs = "do not interpret the weights of so few rows"
     steps = [signs]
-    if not levels or set(lacking) - set(rare):
+    if found and (not levels or set(lacking) - set(rare)):
         steps.append("check that no column gives the class away")
     if not (model.prior.learned and levels):  # the scale of a level's weight is learned from all columns
         steps.append("compare the prior scale with what is known, clf.prior_summary()")
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
         "; ".join(steps),
-        {"separable": 1, "columns": ", ".join(found)},
+        {"columns": ", ".join(found)} if found else {},
     )
 
 

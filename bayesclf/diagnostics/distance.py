@@ -148,7 +148,7 @@ def replicated_data(context: Context) -> Answer:
         )
     least = f"smallest adjusted p-value {table['adjusted_p_value'].min():.2f}"
     return passed(
-        f"none of {scope}, which are those of single columns, differs from {thresholds.PREDICTIVE_DRAWS} replicated "
+        f"none of {scope}, all of single columns, differs from {thresholds.PREDICTIVE_DRAWS} replicated "
         f"data sets ({least})",
         table.head(1),
     )

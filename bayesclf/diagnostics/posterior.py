@@ -58,7 +58,8 @@ def laplace_weights(context: Context) -> Answer:
     """
     _ = context.posterior  # raises where there is none
     stats = context.statistics
-    if not isinstance(context.classifier.inference_, Laplace):
+    engine = context.classifier.inference_
+    if not isinstance(engine, Laplace):
         raise NotApplicable(f"draws by {context.engine} need no importance weights")
     assert stats is not None  # the engine has recorded its weights
     khat, ess = float(stats["pareto_k"]), float(stats["importance_ess"])
@@ -70,7 +71,9 @@ def laplace_weights(context: Context) -> Answer:
             "sample the posterior: clf.set_params(inference='slice').fit(X, y) (--inference slice)",
             evidence,
         )
-    return passed(f"k̂ = {khat:.2f} (limit {limit}), worth {ess:.0f} independent draws", evidence)
+    allowed = f", and this fit allowed {engine.limit:g}" if engine.limit < limit else ""
+    reason = f"k̂ = {khat:.2f}; weights hold up to {limit}{allowed}; worth {ess:,.0f} independent draws"
+    return passed(reason, evidence)
 
 
 @check("M03", "Prior sensitivity", "generative models with draws in memory")

@@ -44,8 +44,8 @@ class Auto(Concise):
     good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
     draw: the error of an average is then at most √2 times that of independent draws. Otherwise logistic regression is
     sampled by `Slice`, or by `NUTS` for more than four classes and where the draws of `Slice` hardly move. Where that
-    would take more than about half a minute, it is drawn from a normal distribution. Too few of these draws are
-    effective: `notes_` has their number. Other models are sampled by `NUTS`.
+    would take more than about half a minute, chains of `Slice` are as short as takes about that time, and warn where
+    they have not converged. Other models are sampled by `NUTS`.
 
     Parameters
     ----------
@@ -99,9 +99,11 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
                 return warned(_sliced(model, chains)), settings.slice, f"{how} chains on slices, {instead}"
         if NUTS_PER_SLICE * work <= slices.MOST_WORK:
             return _chains(model, settings.nuts, seed), settings.nuts, f"{how} NUTS, {instead}"
-    proposals = laplace.propose(model, ROUGH * engine.draws * engine.chains, rng, pilot.of_z)
-    how = "the posterior was drawn around its mode (Laplace), as chains would take too long, and may be off"
-    return _laplace(*laplace.resample(proposals, engine, rng, COUNTING), engine), engine, f"{how}: {_worth(proposals)}"
+    short = slices.shortened(model, settings.slice)
+    chains = slices.Chains(model.density(), short, seed)
+    chains.lengthen()
+    draws = warned(checked(model, *chains.sample(), short))
+    return draws, short, f"{how} chains on slices that are short, as longer ones would take minutes"
 
 
 def _worth(proposals: laplace.Proposals) -> str:
@@ -110,8 +112,6 @@ def _worth(proposals: laplace.Proposals) -> str:
 
 NUTS_PER_SLICE = 2.0
 """Work of NUTS, over that of as many draws on slices."""
-ROUGH, COUNTING = 2, 0.5
-"""Proposals for each draw of the posterior where a power of their weights counts, and the share that then counts."""
 
 
 def _sliced(model: Model, chains: slices.Chains) -> Draws:

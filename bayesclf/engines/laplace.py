@@ -230,25 +230,17 @@ def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator, 
     return Proposals(parameters, log_weight, *_smooth(log_weight), z, of_z)
 
 
-def resample(
-    proposals: Proposals, settings: Laplace, rng: np.random.Generator, counting: float = 0.0
-) -> tuple[Parameters, xr.Dataset]:
+def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) -> tuple[Parameters, xr.Dataset]:
     """Return equally weighted draws, by systematic resampling.
 
     Returns: Parameters (draw, …), and sample statistics. ``log_weight`` (chain, draw) is the raw log importance ratio
     of each draw, up to a constant. ``pareto_k`` and ``importance_ess``, 1/Σw² by smoothed weights w, belong to all
     proposals; Monte Carlo errors follow from the latter.
-
-    With `counting` the weights are a power of the proposals', so that this share of them counts: for where a few have
-    all the weight, and would be the answer alone.
     """
     import xarray as xr
 
     shape = (settings.chains, settings.draws)
-    weight = proposals.weight
-    if counting:
-        weight = np.exp(power_of(proposals.log_weight, counting * len(proposals)) * proposals.log_weight)
-    chosen = systematic(weight, settings.chains * settings.draws, rng).reshape(shape)
+    chosen = systematic(proposals.weight, settings.chains * settings.draws, rng).reshape(shape)
     of_all = {"pareto_k": proposals.khat, "importance_ess": proposals.ess}
     stats = xr.Dataset({"log_weight": (("chain", "draw"), proposals.log_weight[chosen]), **of_all})
     return {name: values[chosen.ravel()] for name, values in proposals.parameters.items()}, stats

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ LOOKS = 10
 """Evaluations of the density for each step of a chain."""
 MOST_WORK = 6e10
 """Multiplications that chains may take, half a minute."""
+SHORTENED, THIN, FEWEST = 8e10, 4, 25
+"""Multiplications of chains where the usual ones take too long, their steps for each draw, and fewest draws."""
 LONGER = 2, 4
 """How many times as long as at first chains become that have not converged, one after the other."""
 MOST_CLASSES, LEAST_MOVED = 4, 0.25
@@ -83,6 +85,17 @@ def work(model: Model, settings: Slice) -> float:
     size = (len(model.labels) - 1) * (1 + model.weight_prior.seen)
     steps = settings.chains * (settings.tune + settings.draws) * settings.thin
     return LOOKS * steps * (len(model.y) * size + 2.0 * size**2)
+
+
+def shortened(model: Model, settings: Slice) -> Slice:
+    """Return settings of chains that take `SHORTENED` multiplications; half of their draws forget where they started.
+
+    On digits (10 classes × 64 columns, 1,437 rows) the log loss of the others was then 0.11, and 0.33 where draws
+    around the mode were weighted instead, of which few are effective.
+    """
+    step = work(model, replace(settings, draws=1, tune=0, thin=THIN))
+    draws = min(max(int(SHORTENED / step / 2), FEWEST), settings.draws)
+    return replace(settings, draws=draws, tune=draws, thin=THIN)
 
 
 def density_of(model: Model) -> LogisticDensity:

@@ -166,8 +166,8 @@ def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
     for block in partly.model.blocks:
         if block.family.name.startswith("every-tree"):
             raise Refused(
-                "rows without a label are not for averages over structures, whose weights are those of labeled rows; "
-                "drop these rows, or fit BayesNetClassifier with edges"
+                "averages over structures take labeled rows only, which set the weights of the structures; "
+                "drop rows without a label, or fit BayesNetClassifier with edges"
             )
     if inference == "auto" or isinstance(inference, Auto):
         engine: Engine = Augmentation() if isinstance(inference, str) else inference.augmentation

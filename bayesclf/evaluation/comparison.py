@@ -452,4 +452,4 @@ def _comparison(study: Study, folds: Folds, max_seconds: float | None) -> Compar
 def _over(max_seconds: float | None) -> str:
     """Return why a model was left out."""
     minutes = f"{(max_seconds or 0.0) / 60:.3g}"
-    return f"the time limit of {minutes} minute{'s' * (minutes != '1')} was over"
+    return f"the time limit of {minutes} minute{'s' * (minutes != '1')} was reached"

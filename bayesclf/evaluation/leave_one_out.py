@@ -55,7 +55,7 @@ PRECISION = 1e-15
 NEGLIGIBLE = 1e-8
 """Weights below this are rounding errors of the solver, which only approaches the bound 0."""
 
-NEEDED = "leaving rows out needs the training rows, a row of weight 2 twice"
+NEEDED = "leaving rows out needs the training rows, with a row of weight 2 given twice"
 
 SAME = 1e-6
 """Relative difference up to which statistics are those of the same rows: the order of rows changes rounding."""

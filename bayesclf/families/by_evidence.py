@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from bayesclf.arrays import Array, Integers
 from bayesclf.display import Sized
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.base import EVENTS, NUMBERS, Axes, Family, Statistics
+from bayesclf.families.base import NOT_NEGATIVE, Axes, Family, Statistics
 from bayesclf.families.cells import PROBE, ValueCounts
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian, LogNormal, Moments, part_of_more
@@ -41,8 +41,7 @@ class Candidate:
     def supports(self, values: Array) -> bool:
         """Return whether a column can be of it, given its different values, which increase."""
         support = self.family.support
-        at_edge = support not in (NUMBERS, EVENTS) and (values[:1] == 0).any()  # a density does not explain many zeros
-        if len(values) < 2 or at_edge != self.has_zeros or (at_edge and len(values) == 2):
+        if len(values) < 2 or (self.has_zeros and (values[0] != 0 or len(values) == 2)):
             return False
         return bool(support.holds(values[:PROBE]).all() and support.holds(values).all())
 
@@ -114,14 +113,14 @@ class Choices(Sized):
         return np.where(np.isnan(self.log_evidence[:, 0]), 0, self.log_evidence.argmax(axis=1))
 
     def sentences(self) -> list[str]:
-        """Return "capital_gain: zero-inflated log-normal (.98)" for each column that has a choice.
+        """Return "capital_gain: zero-inflated log-normal (probability 0.98)" for each column that has a choice.
 
         A probability that is 1 but for rounding is left out.
         """
         rows = zip(self.features, self.chosen, self.probabilities, strict=True)
         return [
             f"{name}: {self.families[family]}"
-            + ("" if probability[family] >= CERTAIN else f" ({probability[family]:.2f})".replace("(0", "("))
+            + ("" if probability[family] >= CERTAIN else f" (probability {probability[family]:.2f})")
             for name, family, probability in rows
             if not np.isnan(probability[family])
         ]
@@ -152,7 +151,8 @@ class ByEvidence:
         """Return the evidence of each family for each column, and the families of the largest, as blocks.
 
         A density, times the step of a column, is a probability of cells where it is smooth: where the sd of the
-        numbers that have it is at least one step in each class. A histogram is constant in each cell.
+        numbers that have it is at least one step in each class. A histogram is constant in each cell. Under
+        a family of numbers of at least 0, the cell of a 0 is half a step wide.
         """
         features, columns = statistics.axes.features, statistics.columns
         steps = np.array([own.step for own in columns])
@@ -162,6 +162,7 @@ class ByEvidence:
         moments = {False: of_all, True: of_all if none else Moments.of_values(statistics.axes, positive.columns)}
         smooth = {zeros: _smallest_sd(own) >= SMOOTH_STEPS * steps for zeros, own in moments.items()}
         log_steps = {zeros: own.n.sum(axis=0) * np.log(steps) for zeros, own in moments.items()}
+        rounded_zeros = (of_all.n - moments[True].n).sum(axis=0)
         log_evidence = np.full((len(features), len(self.names)), -np.inf)
         of_family: dict[str, Statistics] = {"Gaussian": of_all}
         for place, name in enumerate(self.names):
@@ -177,6 +178,8 @@ class ByEvidence:
                 log_evidence[supported, place] = candidate.log_evidence(own)
             if has_density:
                 log_evidence[:, place] += log_steps[candidate.has_zeros]
+            if candidate.family.support == NOT_NEGATIVE and not candidate.has_zeros:
+                log_evidence[:, place] -= rounded_zeros * np.log(2)
         log_evidence[statistics.sizes < 2] = np.nan
         choices = Choices(features, self.names, log_evidence)
         blocks: list[Chosen] = []

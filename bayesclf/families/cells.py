@@ -16,7 +16,7 @@ from scipy import sparse
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.tables.numbers import Numbers
+from bayesclf.tables.numbers import Numbers, blocks_of
 
 type Booleans = NDArray[np.bool_]
 
@@ -242,19 +242,21 @@ def _counted_in_steps(
     steps = int(last - first) // 2 ** (FINER + 1) * 2 ** (FINER + 1) + 2 ** (FINER + 1)
     if labels * steps > 4 * 2**FINER * len(cells):
         return None
-    floors = cells * 2.0**-power
-    np.floor(floors, out=floors)
-    floors -= first
-    place = floors.astype(np.intp)
-    used = np.zeros(steps, dtype=bool)
-    used[place] = True
+    place, used = np.empty(len(cells), dtype=np.intp), np.zeros(steps, dtype=bool)
+    for some in blocks_of(len(cells), 1):
+        floors = np.floor(cells[some] * 2.0**-power)
+        place[some] = np.subtract(floors, first, out=floors)
+        used[place[some]] = True
     if np.count_nonzero(used) <= most:
         return None
     joined = 0
     while np.count_nonzero(used) > most:
         joined, used = joined + 1, used[::2] | used[1::2]
     kept, group = np.flatnonzero(used), np.cumsum(used) - 1
-    flat = np.bincount(group[place >> joined] + len(kept) * y, weight, labels * len(kept))
+    starts = len(kept) * np.arange(labels)
+    for some in blocks_of(len(cells), 1):
+        place[some] = group[place[some] >> joined] + starts[y[some]]
+    flat = np.bincount(place, weight, labels * len(kept))
     return np.ldexp(first / 2**joined + kept, power + joined), flat.reshape(labels, len(kept)).astype(float)
 
 

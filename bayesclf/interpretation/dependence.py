@@ -171,8 +171,8 @@ def dependent_pairs(classifier: BayesClassifier, X: Any, y: Any) -> DependentPai
     kept = [column for column in classifier.columns_ if column.name in group]
     if len(kept) > MOST_COLUMNS:
         raise Refused(
-            f"dependence is looked at between {MOST_COLUMNS} columns at most, but the model uses "
-            f"{len(kept):,}; fit it on those of interest"
+            f"dependence is measured between {MOST_COLUMNS} columns at most, but the model uses "
+            f"{len(kept):,}; fit it on fewer"
         )
     level = classifier.missing == "level"
     kept = [column for column in kept if frame[column.name].nunique(dropna=not level) > 1]

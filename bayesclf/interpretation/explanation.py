@@ -189,8 +189,8 @@ def explain(
     name = rules.resolve(classifier.requested_rule(rule))[0].name
     if name not in EXPLAINED:
         raise Refused(
-            f"under the rule {name!r} the log-odds are not those of hypotheses that are the same for all rows; take "
-            f"one of {', '.join(map(repr, EXPLAINED))}"
+            f"the hypotheses of rule {name!r}, or their weights, differ between rows, so its log-odds have no parts; "
+            f"take one of {', '.join(map(repr, EXPLAINED))}"
         )
     hypotheses = classifier.hypotheses(rules.RULES[name].source)
     log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)

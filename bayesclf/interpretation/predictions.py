@@ -117,7 +117,7 @@ def predict_frame(
     -------
     DataFrame
         Per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
-        ``P_low_0.89(k)`` and ``P_high_0.89(k)``; `entropy_total_nats`, `entropy_aleatoric_nats` and
+        ``P_low_0.89(k)`` and ``P_high_0.89(k)``, class by class; `entropy_total_nats`, `entropy_aleatoric_nats` and
         `entropy_epistemic_nats`. A pandas table on the index of `X`; for a table of another library, such as
         Polars, one of that library. A point fit has neither intervals nor entropies, and `attrs` of a pandas table
         says so.
@@ -163,8 +163,9 @@ def prediction_columns(classifier: BayesClassifier, X: Any, decision: Decision, 
         columns |= _by_label(f"in_set_{extras.sets:g}({{}})", sets.member, classifier)
     if extras.interval is not None:
         bounds = classifier.predict_interval(X, extras.interval, rule, decision.class_prior)
-        for side, values in zip(("low", "high"), np.moveaxis(bounds, 2, 0), strict=True):
-            columns |= _by_label(f"P_{side}_{extras.interval:g}({{}})", values, classifier)
+        for label, of_class in zip(classifier.classes_.tolist(), np.moveaxis(bounds, 1, 0), strict=True):
+            for side, values in zip(("low", "high"), of_class.T, strict=True):
+                columns[f"P_{side}_{extras.interval:g}({label})"] = values
     if extras.uncertainty:
         found = classifier.uncertainty(X, rule, decision.class_prior)
         for name in ("total", "aleatoric", "epistemic"):
@@ -521,7 +522,7 @@ def _origin(
     """Return what answers depend on, each as its fingerprint, by what sentences call it."""
     if not stream.files:
         raise InputError(
-            f"answers in parts are those of files, by which a later run can tell that nothing has changed, and "
+            "answers in parts need files, by which a later run can tell that nothing has changed, and "
             f"{stream.where} is none; give the name of one file for the answers, such as answers.parquet"
         )
     costs, prior = decision.cost, decision.class_prior

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 INTERCEPT = "(intercept)"
 
-KINDS = ("odds", "parameters")
+KINDS = ("odds", "odds_per_sd", "parameters")
 """What a summary can be of."""
 
 SAMPLE_DIMS = ("chain", "draw")
@@ -59,6 +59,9 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     probabilities determine differences between levels, but no level by itself. To compare the weights that a generative
     model implies with those of logistic regression, compare their tables of odds.
 
+    ``"odds_per_sd"``: the same of logistic regression for one standard deviation more, so that columns compare. With
+    more than two classes, the odds are of each class against the geometric mean of all.
+
     ``"parameters"``: one row per number in `posterior_`.
 
     Parameters
@@ -67,7 +70,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         Fitted.
     ci_prob : float
         Posterior probability of the equal-tailed intervals, in (0, 1).
-    of : {"odds", "parameters"} or None
+    of : {"odds", "odds_per_sd", "parameters"} or None
         ``"odds"``, the default of `LogisticRegression`; generative classifiers with linear log-odds have them too, by
         way of `to_logistic`. ``"parameters"``, the default of all others.
 
@@ -76,17 +79,16 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     DataFrame
         Of ``"odds"``, indexed by (outcome, feature), "(intercept)" first: `odds_ratio`, the posterior median, with
         `odds_ratio_low` and `odds_ratio_high`; `p_positive`, P(coefficient > 0); the coefficient's posterior mean
-        `coefficient`, `sd`, `low` and `high`, per unit of the column; and, for logistic regression, its mean
-        `coefficient_per_sd` of the column in the training rows, which for a 0/1 column is that per unit.
+        `coefficient`, `sd`, `low` and `high`, per unit of the column, or per standard deviation in the training rows.
 
         Of ``"parameters"``, indexed by (parameter, outcome, feature), where "feature" names levels and cells too and is
         empty for a parameter without them: `mean`, `sd`, `low` and `high`.
 
         After NUTS or data augmentation there are also `ess_bulk`, `ess_tail` and `r_hat`. A point fit has only
-        `odds_ratio`, `coefficient` and `coefficient_per_sd`, or the parameters' `estimate`. `attrs` describes the
-        table: `classifier`, `engine`, `ci_prob` and `reference` (the class of odds 1). Sentences say what is missing:
+        `odds_ratio` and `coefficient`, or the parameters' `estimate`. `attrs` describes the table: `classifier`,
+        `engine`, `ci_prob` and `reference` (the class of odds 1). Sentences say what is missing:
         `no_intervals` after a point fit, `not_held` if draws are not in memory. `families` says what naive Bayes took
-        each column for, if by evidence, as in "capital_gain: zero-inflated log-normal, .98".
+        each column for, if by evidence, as in "capital_gain: zero-inflated log-normal (probability 0.98)".
 
     Raises
     ------
@@ -102,16 +104,16 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     >>> import bayesclf as bc
     >>> X, y = [[1.0], [2.0], [2.0], [4.0], [1.0]], ["low", "low", "high", "high", "high"]
     >>> bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y).summary().reset_index().round(2)
-      outcome      feature  odds_ratio  coefficient  coefficient_per_sd
-    0     low  (intercept)        0.62        -0.47               -0.47
-    1     low           x0        0.49        -0.72               -0.78
+      outcome      feature  odds_ratio  coefficient
+    0     low  (intercept)        0.62        -0.47
+    1     low           x0        0.49        -0.72
     """
     require(INSIDE, ci_prob=ci_prob)
     check_is_fitted(classifier, "classes_")
     if of is None:
         of = "odds" if isinstance(classifier, LogisticRegression) else "parameters"
     require(Choice(KINDS), of=of)
-    table = (_odds if of == "odds" else _parameters)(classifier, ci_prob)
+    table = {"odds": _odds, "odds_per_sd": _odds_per_sd, "parameters": _parameters}[of](classifier, ci_prob)
     engine = type(classifier.inference_).__name__
     about: dict[Hashable, Any] = {"classifier": type(classifier).__name__, "engine": engine}
     if classifier.draws_ is None:
@@ -125,28 +127,46 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
 
 
 def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
-    """Return one row per class and column."""
-    names: tuple[str, ...]
+    """Return one row per class and column, of one unit more."""
     if isinstance(classifier, LogisticRegression):
         design: Any = classifier.model_.design  # type: ignore[attr-defined]
-        names, scale, groups = design.names, design.scale, _categories(design)
-        tree, reference = classifier.posterior_, _reference(classifier)
+        names, groups, tree, reference = (
+            design.names,
+            _categories(design),
+            classifier.posterior_,
+            _reference(classifier),
+        )
     elif isinstance(classifier, GenerativeClassifier):
         implied = classifier.to_logistic()
-        names, scale, groups = implied.columns, None, _levels(classifier)
-        tree, reference = implied.posterior_, implied.reference
+        names, groups, tree, reference = implied.columns, _levels(classifier), implied.posterior_, implied.reference
     else:
         raise Refused(f"{type(classifier).__name__} has no odds ratios; pass of='parameters'")
     intercept, weight = _centered(_coefficients(classifier, tree), names, groups)
-    every = np.concatenate([intercept[..., None], weight], axis=2)
-    outcomes = every.shape[1]
-    flat = every.reshape(len(every), -1)
-    index = pd.MultiIndex.from_product(
-        [[str(label) for label in classifier.classes_ if str(label) != reference], [INTERCEPT, *names]],
-        names=["outcome", "feature"],
-    )
-    unit = None if scale is None else np.tile(np.concatenate([[1.0], scale]), outcomes)
-    table = pd.DataFrame(_odds_columns(classifier, flat, unit, ci_prob), index=index)
+    outcomes = [str(label) for label in classifier.classes_ if str(label) != reference]
+    return _odds_table(classifier, np.concatenate([intercept[..., None], weight], axis=2), outcomes, names, ci_prob)
+
+
+def _odds_per_sd(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
+    """Return one row per class and column, of one standard deviation more, or of a whole level."""
+    if not isinstance(classifier, LogisticRegression):
+        raise Refused(f"odds per standard deviation are of logistic regression, not of {type(classifier).__name__}")
+    design: Any = classifier.model_.design  # type: ignore[attr-defined]
+    intercept, weight = _centered(_coefficients(classifier, classifier.posterior_), design.names, _categories(design))
+    every = np.concatenate([intercept[..., None], weight * design.scale], axis=2)
+    outcomes = [str(label) for label in classifier.classes_]
+    if len(outcomes) == 2:
+        return _odds_table(classifier, every, outcomes[1:], design.names, ci_prob)
+    every = np.pad(every, [(0, 0), (0, 1), (0, 0)])  # the reference is the last class
+    return _odds_table(classifier, every - every.mean(axis=1, keepdims=True), outcomes, design.names, ci_prob)
+
+
+def _odds_table(
+    classifier: BayesClassifier, every: Array, outcomes: list[str], names: Iterable[str], ci_prob: float
+) -> pd.DataFrame:
+    """Return a table of odds from intercepts and weights (draw, outcome, 1 + column)."""
+    index = pd.MultiIndex.from_product([outcomes, [INTERCEPT, *names]], names=["outcome", "feature"])
+    table = pd.DataFrame(_odds_columns(classifier, every.reshape(len(every), -1), ci_prob), index=index)
+    (reference,) = {str(label) for label in classifier.classes_} - set(outcomes) or ["the mean of all classes"]
     table.attrs["reference"] = reference
     return table
 
@@ -190,12 +210,11 @@ def _centered(values: tuple[Array, Array], names: tuple[str, ...], groups: Itera
     return intercept, weight
 
 
-def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None, ci_prob: float) -> dict[str, Array]:
-    """Return the columns of a table of odds from coefficients (draw, line) and the sds (line) of their columns."""
+def _odds_columns(classifier: BayesClassifier, values: Array, ci_prob: float) -> dict[str, Array]:
+    """Return the columns of a table of odds from coefficients (draw, line)."""
     mean = values.mean(axis=0)
-    per_sd = {} if unit is None else {"coefficient_per_sd": mean * unit}
     if classifier.draws_ is None:
-        return {"odds_ratio": _odds_ratio(mean), "coefficient": mean, **per_sd}
+        return {"odds_ratio": _odds_ratio(mean), "coefficient": mean}
     low, median, high = np.quantile(values, [(1 - ci_prob) / 2, 0.5, (1 + ci_prob) / 2], axis=0)
     return {
         "odds_ratio": _odds_ratio(median),
@@ -206,7 +225,6 @@ def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None
         "sd": _sd(values),
         "low": low,
         "high": high,
-        **per_sd,
         **_convergence(classifier, values),
     }
 

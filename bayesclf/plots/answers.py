@@ -353,7 +353,7 @@ def rules_along(
     feature : str or None
         Column of numbers; by default the first.
     outcome : label or None
-        The class; of two classes by default the second.
+        The class; by default the last.
     rules : sequence of str or Gibbs
         Rules. ``Gibbs(draw=7)`` is the line of hypothesis 7; ``"gibbs"`` has none, as it draws one for each row.
     hypotheses : int
@@ -384,9 +384,8 @@ def rules_along(
     feature = along[0] if feature is None else feature
     if feature not in along:
         raise InputError(f"feature must be a column of numbers, not {feature!r}{did_you_mean(str(feature), along)}")
-    code, codes = code_of(clf.classes_, outcome), clf.known_codes(checked_labels(y, len(frame)))
-    if outcome is None:
-        code = class_order(y, clf.classes_)[1]
+    code = class_order(y, clf.classes_)[-1] if outcome is None else code_of(clf.classes_, outcome)
+    codes = clf.known_codes(checked_labels(y, len(frame)))
     own = columns.numbers(frame[[feature]], (feature,))[:, 0]
     x = places_along(own[~np.isnan(own)])
     table = pd.DataFrame({name: np.repeat(middle(frame[name]), len(x)) for name in frame}).assign(**{feature: x})

@@ -51,7 +51,7 @@ def class_conditionals(clf: BayesClassifier, X: Any, y: Any, features: Sequence[
     A number has its density, the posterior mean with a band of its credible interval over the histogram of each class's
     rows; a category the probabilities of its levels, with intervals, over bars of the rows' shares. Dashed lines are
     the decision points of that column alone: where another class becomes the most probable one given it and the class
-    prior. A point estimate has no bands.
+    prior. A level has the color of the class that it alone predicts. A point estimate has no bands.
 
     Densities that do not follow their histograms show a wrong family: `NaiveBayes(families="auto")` chooses by
     evidence.
@@ -88,7 +88,11 @@ def class_conditionals(clf: BayesClassifier, X: Any, y: Any, features: Sequence[
             _draw_number(ax, panels, feature)
         style.quiet(ax)
     every[0].plot([], [], color=style.ink(), linestyle="--", linewidth=1, label=DECISION)
-    style.legend_above(every[0])
+    handles, labels = every[0].get_legend_handles_labels()
+    named = dict(zip(labels, handles, strict=True))
+    figure.legend(
+        named.values(), named.keys(), loc="outside upper left", ncols=len(named), frameon=False, fontsize="small"
+    )
     return figure
 
 
@@ -215,7 +219,7 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
 
 
 def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
-    """Draw probabilities of levels over the rows' shares; a level is set in bold letters in its class's color."""
+    """Draw probabilities of levels over the rows' shares; a level has the color of the class that it predicts."""
     levels = panels.levels_of(feature)
     codes = columns.codes(panels.frame[[feature]], (feature,), (levels,))[:, 0]
     most = np.argsort(-np.bincount(codes[codes >= 0], minlength=len(levels)), kind="stable")[:MOST_LEVELS]
@@ -234,10 +238,9 @@ def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
             ax.vlines(place, lower[:, k], upper[:, k], color=color, linewidth=1.6)
         ax.plot(place, mean[:, k], "o", color=color, markersize=4, label=style.plain(panels.classes[k]))
     names = [style.plain("missing" if levels[j] is None else levels[j], 14) for j in order]
-    ax.set_xticks(
-        np.arange(len(order)), names, rotation=30 * (len(order) > 3), ha="right" if len(order) > 3 else "center"
-    )
+    rotation = 90 if len(order) > 6 else 30 * (len(order) > 3)
+    ax.set_xticks(np.arange(len(order)), names, rotation=rotation, ha="right" if rotation == 30 else "center")
     for tick, k in zip(ax.get_xticklabels(), panels.best(mean), strict=True):
         tick.set_color(style.class_color(int(k)))
-    ax.set_xlabel(f"{style.plain(feature)}\nlevels in the color of the class that they alone predict")
+    ax.set_xlabel(style.plain(feature))
     ax.set_ylabel("P(x | y)")

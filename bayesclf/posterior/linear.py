@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from bayesclf.arrays import Array
 from bayesclf.models.logistic.design import LinearScores, Matrix, product_into
@@ -62,7 +63,8 @@ class LinearMixture:
         """Return the averages of rows z (row, column) with expected log-odds (row) against the reference."""
         sign = np.where(expected < 0, -1.0, 1.0)
         pivot = np.where(expected < 0, 1 - self.scores.reference, self.scores.reference)
-        (own,) = self._means(z, self._pieces, sign)
+        turned = z * sign[:, None]
+        (own,) = self._means(turned if isinstance(turned, np.ndarray) else sparse.csr_array(turned), self._pieces)
         own[own > UNLIKELY] = np.nan
         return np.asarray(np.where(pivot[:, None] == [0, 1], own[:, None], 1 - own[:, None]))
 
@@ -82,11 +84,11 @@ class LinearMixture:
             proba[rows[:, None], order] = self._means(z[rows], pieces).T
         return proba
 
-    def _means(self, z: Matrix, pieces: Iterable[Array], sign: Array | None = None) -> Array:
+    def _means(self, z: Matrix, pieces: Iterable[Array]) -> Array:
         """Return the averages, (outcome, row), of the pivot and then the others; of two labels the pivot's alone.
 
         `z`: Rows (row, column). `pieces`: Coefficients of the others less the pivot's, (outcome, column, draw), some
-        draws at a time. `sign`: What to multiply the exponents of each row by, (row).
+        draws at a time.
         """
         _, others, draws = self.scores.coefficient.shape
         height = max(1, CACHED // (others * self._pieces[0].shape[2]))
@@ -98,8 +100,6 @@ class LinearMixture:
                 exponents = self.array("exponents", (others, some.shape[0], piece.shape[2]))
                 for own, coefficient in zip(exponents, piece[:, : z.shape[1]], strict=True):
                     product_into(some, coefficient, own)
-                if sign is not None:
-                    exponents *= sign[rows, None]
                 _add_sums(exponents, sums[:, rows])
         return np.asarray(sums / draws)
 
@@ -135,5 +135,4 @@ def _add_sums(exponents: Array, sums: Array) -> None:
     np.divide(1, first, out=first)
     sums[0] += first @ ones
     if len(sums) > 1:
-        exponents *= first
-        sums[1:] += exponents @ ones
+        sums[1:] += np.vecdot(exponents, first)

@@ -104,6 +104,19 @@ def write_classifier(
     InputError
         If the file cannot be written, or the rows are not those of the fit.
     """
+    written_report(classifier, path, X, y, progress, command, next_command)
+
+
+def written_report(
+    classifier: BayesClassifier,
+    path: str | os.PathLike[str],
+    X: Any,
+    y: Any,
+    progress: Progress,
+    command: str | None,
+    next_command: str | None,
+) -> Report:
+    """Write the report of a classifier, and return it."""
     check_is_fitted(classifier, "classes_")
     require(OrNone(Text()), command=command, next_command=next_command)
     target = document.writable(path)
@@ -112,7 +125,9 @@ def write_classifier(
     from bayesclf.report import classifier_page as page
 
     with shown("report", None, progress):
-        _write(page.tree(classifier, X, y, command, next_command), target)
+        report = page.tree(classifier, X, y, command, next_command)
+        _write(report, target)
+    return report
 
 
 def _write(report: Report, target: Path) -> None:
@@ -127,7 +142,7 @@ def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:
         training_rows(classifier, X, y)
     except InputError as reason:
         if not _weighted(classifier, checked_labels(y, np.size(y))):
-            needed = "a report needs the training rows, a row of weight 2 twice"
+            needed = "a report needs the training rows, with a row of weight 2 given twice"
             raise InputError(str(reason).replace(NEEDED, needed)) from None
 
 

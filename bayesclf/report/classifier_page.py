@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
 from bayesclf.evaluation.judgments import MAY_HELP
 from bayesclf.evaluation.score_table import Key, infinite_losses, standing_of_shares
-from bayesclf.interpretation.summary import READING, Priors, priors_of, together
+from bayesclf.interpretation.summary import INTERCEPT, READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, methods, names, table
@@ -36,7 +37,7 @@ from bayesclf.report.facts import (
     loss_and_shares,
     no_better,
 )
-from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
+from bayesclf.report.tree import MOST_LINES, Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.report.verdict import SURE, against_shares, in_sentence, untold
 from bayesclf.tables.columns import SparseTable
 from bayesclf.tables.levels import class_order
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
 MOST_PRIORS = 20
 """Lines of priors that people are shown."""
 
-MOST_EFFECTS = 12
-"""Columns whose average effects are shown."""
+MOST_EFFECTS, SCREENED = 10, 20
+"""Columns whose average effects are shown, and rows on which the largest are looked for."""
 
 MOST_WEIGHTS, MOST_RANKED = 30, 4
 """Weights, and parameters whose chains mix worst, that are drawn."""
@@ -119,10 +120,11 @@ def _first(
         if wrong := errors(held_out, held_out.best, classes):
             below.insert(0, Items([wrong]))
     notes = sentences(classifier.notes_ if frame is None else untold(classifier.notes_, frame))
-    worth: list[Part] = [Items(notes), Findings(diagnosis.tips)]
-    if diagnosis.tips or notes:
+    tips = [one for one in diagnosis.tips if not answer or one.code != "Y01"]  # which the answer says
+    worth: list[Part] = [Items(notes), Findings(tips)]
+    if tips or notes:
         below.append(Section("Worth knowing", worth, "box"))
-    parts += [Beside(below)] if len(below) > 1 else below
+    parts += below
     if held_out is not None and answer and len(classes) <= MOST_CLASSES:
         parts.append(Section("Decisions by class", [decided(held_out, held_out.best, classes, order)], "more"))
     return parts
@@ -131,10 +133,9 @@ def _first(
 def reliability(held_out: score_table.HeldOut, key: Key, name: str, what: str) -> Figure:
     """Return the figure of how far the probabilities of held-out rows hold."""
     caption = (
-        "The line is the share of right predictions, fitted in steps that only rise. On the diagonal, probabilities "
-        f"mean what they say; below it, they are over-confident. The band holds {100 * CI_PROB:.0f}% of the lines of a "
-        "calibrated model at each place, so a line may leave it somewhere: the calibration error judges all places "
-        "together. Bars show where the rows are."
+        "The line is the share of right predictions, fitted in steps that only rise. Below the diagonal, probabilities "
+        f"are over-confident. At each place, the band holds {100 * CI_PROB:.0f}% of the lines of calibrated models. "
+        "The calibration error judges all places together. Bars show where the rows are."
     )
     log_proba, y = held_out.stacked(*key)
     draw = partial(draw_reliability, log_proba, y, key[1], held_out.seed, held_out.repeats)
@@ -146,7 +147,11 @@ def headline(diagnosis: Diagnosis) -> str:
     if not diagnosis.issues:
         return (
             f"The checks found no issue: {len(diagnosis.passed)} passed"
-            + (f" and {len(diagnosis.tips)} gave tips" if diagnosis.tips else "")
+            + (
+                f" and {len(diagnosis.tips)} gave {'a tip' if len(diagnosis.tips) == 1 else 'tips'}"
+                if diagnosis.tips
+                else ""
+            )
             + (f"; {len(diagnosis.skipped)} could not be answered." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
@@ -171,7 +176,8 @@ def _answer(classifier: BayesClassifier, held_out: HeldOut | None) -> str:
 def checks(diagnosis: Diagnosis) -> Table:
     """Return the table of all checks: what each found, or why it was not run."""
     found = diagnosis.table[["code", "title", "section", "reason"]]
-    return Table(found.rename(columns={"section": "result", "reason": "found"}))
+    caption = "Codes begin with P for checks of the posterior, M of the model, and Y of predictions"
+    return Table(found.rename(columns={"section": "result", "reason": "found"}), caption=caption)
 
 
 def model_and_priors(priors: Priors, classes: NDArray[Any], order: Sequence[int]) -> list[Part]:
@@ -195,28 +201,60 @@ def data(
 def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     """Return the parameters, as `summary` gives them, the weights of logistic regression, and ranks of chains."""
     try:
-        found = classifier.summary()
+        found = classifier.summary(of="odds_per_sd" if isinstance(classifier, LogisticRegression) else None)
     except (Refused, DoesNotExist) as reason:
         return [Text(f"{first_upper(str(reason))}.", "quiet")]
     families = found.attrs.get("families", [])
-    parts: list[Part] = [Items([f"{family} (chosen by evidence)" for family in families])]
-    if "reference" in found.attrs:
-        parts.append(
-            Text(
-                f"Odds ratios are against the class {found.attrs['reference']}, per unit of a number, and of a level "
-                "against the mean of all levels, each counted once; weights in posterior_ have their own origin."
-            )
-        )
-    parts.append(Table(table.in_order(found.reset_index(), classifier.classes_, order)))
+    parts: list[Part] = [Text(f"Families by evidence: {joined(families)}.")] if families else []
+    limits = f"low and high are the limits of {100 * CI_PROB:.0f}% credible intervals"
+    if isinstance(classifier, LogisticRegression):
+        parts += _odds(classifier, found, order, limits)
+    else:
+        lines = table.in_order(_parameters(found), classifier.classes_, order)
+        T = "; T multiplies the log-likelihood of the columns" * ("T" in lines["parameter"].to_numpy())
+        most = "; those that differ most between the classes come first" * (len(lines) > MOST_LINES)
+        parts.append(Table(lines, caption=first_upper(f"{limits}{T}{most}") if "low" in lines else ""))
     if classifier.draws_ is None:
         return [*parts, Text(f"{first_upper(found.attrs['no_intervals'])}.", "quiet")]
     if isinstance(classifier, LogisticRegression):
         caption = "Log-odds per standard deviation of a column or per level, with posterior intervals."
+        if len(classifier.model_.design.names) > MOST_WEIGHTS:  # type: ignore[attr-defined]
+            caption = f"{caption} The {MOST_WEIGHTS} largest weights are shown."
         parts.append(Figure(partial(_weights, classifier, order), "weights", "Posterior of logistic weights", caption))
     if isinstance(classifier.inference_, MARKOV_CHAINS):
         caption = "Bars stay within the band where the chains agree. These parameters mix worst."
         parts.append(Figure(partial(_ranks, classifier), "ranks", "Ranks of each chain's draws among all", caption))
     return parts
+
+
+def _parameters(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary with the classes of each feature together, of many those first whose classes differ most."""
+    lines = found.reset_index()
+    lines.insert(1, "feature", lines.pop("feature"))
+    by = lines.groupby(["parameter", "feature"], sort=False)
+    spread = pd.Series(0.0, lines.index)
+    if len(lines) > MOST_LINES and "sd" in lines:
+        spread = (by["mean"].transform("max") - by["mean"].transform("min")) / by["sd"].transform("max")
+    keys = by.ngroup().to_numpy(), -spread.fillna(0).to_numpy(), pd.factorize(lines["parameter"])[0]
+    return lines.iloc[np.lexsort(keys)]
+
+
+def _odds(classifier: LogisticRegression, found: pd.DataFrame, order: Sequence[int], limits: str) -> list[Part]:
+    """Return the odds ratios in common units, the largest first, and what they are."""
+    labels = classifier.classes_
+    by = np.log(found["odds_ratio"]).abs().groupby("feature", sort=False)
+    size = by.transform("max").where(found.index.get_level_values("feature") != INTERCEPT, np.inf)
+    lines = found.reset_index().iloc[np.lexsort([by.ngroup().to_numpy(), -size.to_numpy()])]
+    of = f"{'each class' if len(labels) > 2 else labels[1]} against {found.attrs['reference']}"
+    said = (
+        f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio. A level is compared "
+        "with the mean of all levels. The largest come first."
+    )
+    if classifier.draws_ is not None:
+        said = f"{said} {first_upper(limits)}, and p positive is the probability of a ratio above 1."
+    shown = [name for name in lines if name not in ("feature", "coefficient", "sd", "low", "high")]
+    lines = table.in_order(lines[["feature", *shown]], labels, order)
+    return [Text(said), Table(lines if len(labels) > 2 else lines.drop(columns="outcome"))]
 
 
 def _weights(classifier: LogisticRegression, order: Sequence[int]) -> figure.Figure:
@@ -226,7 +264,9 @@ def _weights(classifier: LogisticRegression, order: Sequence[int]) -> figure.Fig
 
     design: Any = classifier.model_.design  # type: ignore[attr-defined]
     scale = xr.DataArray(design.scale, dims="feature", coords={"feature": list(design.names)})
-    weight = (classifier.posterior_draws()["weight"] * scale).isel(feature=slice(MOST_WEIGHTS))
+    weight = classifier.posterior_draws()["weight"] * scale
+    largest = np.argsort(-abs(weight.mean(["chain", "draw"])).max("outcome").values, kind="stable")
+    weight = weight.isel(feature=largest[:MOST_WEIGHTS])
     labels = [str(label) for label in classifier.classes_[list(order)]]
     weight = weight.sel(outcome=[label for label in labels if label in weight["outcome"]])
     named = {dim: [style.plain(label) for label in weight[dim].values] for dim in ("outcome", "feature")}
@@ -271,39 +311,55 @@ def _predictions(
 ) -> list[Part]:
     """Return average effects of columns, and what was learned about each column given the class."""
     parts: list[Part] = []
-    found = average_effects(classifier, X, columns, order)
+    shown = largest_effects(classifier, X, columns)
+    found = average_effects(classifier, X, shown, order)
     if found is not None:
-        some = f" The first {MOST_EFFECTS} of {len(columns)} columns are shown." if len(columns) > MOST_EFFECTS else ""
+        of = "" if len(columns) <= table.MOST_COLUMNS else "the first "
+        of = f"{of}{min(len(columns), table.MOST_COLUMNS)} columns"
+        rest = f"the {len(shown)} of {of} with the largest effect on {SCREENED} rows"
+        some = f" The table has {rest}; clf.effects(X, column) has any." if len(columns) > len(shown) else ""
+        means = f": posterior means and {100 * CI_PROB:.0f}% intervals" * (classifier.draws_ is not None)
         caption = (
-            "Change of P(outcome), on average over the rows, when a column goes from one value to another: posterior "
-            f"means and {100 * CI_PROB:.0f}% intervals. They describe predictions, not the effects of an intervention."
-            f"{some}"
+            f"Change of P(outcome), on average over the rows, when a column goes from one value to another{means}. "
+            f"The changes are of predictions, not effects of an intervention.{some}"
         )
         parts.append(Table(found, caption=caption))
     kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
     if kinds and kinds <= {"number", "category", "mixed"}:
         drawn = partial(plots.class_conditionals, classifier, X, y)
         caption = (
-            "Distributions of the first columns within each class, learned (lines, points and bands) and observed. "
-            "At a dashed line, the class that the column alone predicts changes."
+            "Distributions of columns within each class, learned (lines, points and bands) and observed. "
+            "At a dashed line, the class that the column alone predicts changes; a level has its color."
         )
         parts.append(Figure(drawn, "conditionals", "Columns given the class, as learned and as observed", caption))
     return parts
 
 
+def largest_effects(classifier: BayesClassifier, X: Any, columns: Sequence[str]) -> list[str]:
+    """Return all of few columns, or those with the largest effects on some rows, the largest first."""
+    if len(columns) <= MOST_EFFECTS or not isinstance(frame := classifier.frame(X), pd.DataFrame):
+        return list(columns[:MOST_EFFECTS])
+    some = frame.iloc[np.unique(np.linspace(0, len(frame) - 1, SCREENED).astype(int))]
+    size = dict.fromkeys(columns[: table.MOST_COLUMNS], 0.0)
+    for name in size:
+        with suppress(InputError, Refused):
+            size[name] = float(classifier.effects(some, name)["effect"].abs().max())
+    return sorted(size, key=size.__getitem__, reverse=True)[:MOST_EFFECTS]
+
+
 def average_effects(
     classifier: BayesClassifier, X: Any, columns: Sequence[str], order: Sequence[int]
 ) -> pd.DataFrame | None:
-    """Return the average effects of the first columns, of two classes on the second; None where there are none."""
+    """Return the average effects of columns, of two classes on the second; None where there are none."""
     found: list[pd.DataFrame] = []
-    for name in columns[:MOST_EFFECTS]:
+    for name in columns:
         try:
             found.append(classifier.effects(X, name).assign(column=name))
         except (InputError, Refused):  # a column of one value, and words and counts
             continue
     if not found:
         return None
-    effects = pd.concat(found)[["column", "from", "to", "outcome", "effect", "low", "high"]]
+    effects = pd.concat(found)[["column", "from", "to", "outcome", "effect", "low", "high"]].dropna(axis=1)
     labels = classifier.classes_
     effects = table.in_order(effects, labels, order)
     return effects[effects["outcome"] == labels[order[1]]] if len(labels) == 2 else effects

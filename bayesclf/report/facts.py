@@ -89,9 +89,9 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
     judged = calibration(held_out, key)
     reliability = Fact(
         "Calibration error",
-        f"{number(judged.error)} (by chance: {number(judged.expected)})",
+        f"{number(judged.error)} ({number(judged.expected)} if calibrated)",
         "",
-        "Mean distance of predicted probabilities from the shares that come true; (by chance: …) is what "
+        "Mean distance of predicted probabilities from the shares that come true; (… if calibrated) is what "
         "calibrated probabilities would show on as many rows.",
     )
     return [*found, *_found(held_out, key, classes, order), reliability]
@@ -135,7 +135,8 @@ def decided(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[
     """Return the rows of each true class decided as each class, as a table."""
     mean = f", a mean over {held_out.repeats} repeats" * (held_out.repeats > 1)
     caption = f"Held-out rows by true class (rows) and predicted class (columns){mean}"
-    return Table(table.by_class(confusion(held_out, key), classes, order), caption=caption)
+    counts = table.by_class(confusion(held_out, key), classes, order)
+    return Table(counts, counts, caption=caption)
 
 
 def confusion(held_out: HeldOut, key: Key) -> Integers:

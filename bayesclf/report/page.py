@@ -114,9 +114,8 @@ def _scores(comparison: Comparison, scores: pd.DataFrame, shared: Sequence[str])
         reject = comparison.costs.reject
         rejected = "" if reject is None else f"; a rejected row costs {reject:g}"
         caption = f"Costs of decisions, by true class (rows) and predicted class (columns){rejected}"
-        parts.append(
-            Table(table.by_class(comparison.costs.matrix, comparison.classes, comparison.order), caption=caption)
-        )
+        costs = table.by_class(comparison.costs.matrix, comparison.classes, comparison.order)
+        parts.append(Table(costs, costs, caption=caption))
     return parts
 
 

@@ -37,6 +37,9 @@ MOST_LINES = 100
 MOST_EVIDENCE = 20
 """Lines of the evidence of a finding that people are shown."""
 
+LONG = 50
+"""Characters from which a column of words keeps a readable width on a phone, where its table scrolls."""
+
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&]|^\s*\d+(?=[.)]\s)|^\s*[-+](?=\s))")
 """Characters that would mark up a stranger's names in Markdown."""
 
@@ -68,7 +71,7 @@ class Table:
     values
         The numbers as they are; JSON has these.
     shown
-        The same as people read it, if it is not each value with a few digits.
+        The same as people read it, if it is not each value with a few digits, and "_" of headings as a space.
     caption
         What it shows.
     best
@@ -90,7 +93,9 @@ class Table:
         """Return headings and lines as people read them."""
         frame = self.values if self.shown is None else self.shown
         lines = frame.head(self.most).itertuples(index=False, name=None)
-        return [str(name).replace("_", " ") for name in frame], [[cell(value) for value in line] for line in lines]
+        return [str(name).replace("_", " ") if self.shown is None else str(name) for name in frame], [
+            [cell(value) for value in line] for line in lines
+        ]
 
     @property
     def rest(self) -> str:
@@ -242,7 +247,11 @@ def _html_table(table: Table) -> str:
     """Return a table as markup."""
     headings, lines = table.cells()
     numbers = [bool(lines) and j > 0 and all(NUMBER.match(line[j]) for line in lines) for j in range(len(headings))]
-    kinds = [' class="number"' if number else "" for number in numbers]
+    long = [max((len(line[j]) for line in lines), default=0) > LONG for j in range(len(headings))]
+    kinds = [
+        ' class="number"' if number else ' class="long"' if words else ""
+        for number, words in zip(numbers, long, strict=True)
+    ]
     head = "".join(f"<th{kind}>{_named(name, table.meanings)}</th>" for name, kind in zip(headings, kinds, strict=True))
     body = ""
     for index, line in enumerate(lines):
@@ -310,6 +319,20 @@ def _markdown(part: Part, level: int) -> list[str]:
         case Section(heading, parts):
             inner = [line for one in parts for line in _markdown(one, level + 1)]
             return [f"{'#' * level} {escaped(heading)}", "", *inner] if inner else []
+
+
+def told(part: Part) -> Iterator[str]:
+    """Yield the sentences of a part, without tables and figures."""
+    match part:
+        case Text(text):
+            yield text
+        case Items(items):
+            yield from items
+        case Findings(found):
+            yield from map(said, found)
+        case Beside(parts) | Section(_, parts):
+            for one in parts:
+                yield from told(one)
 
 
 def said(finding: Finding) -> str:

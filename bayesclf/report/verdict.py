@@ -245,7 +245,11 @@ SURE = {"behind": "clearly", "leaning": "probably"}
 
 def against_shares(held_out: HeldOut, key: Key) -> str:
     """Return how an entry's log loss compares with that of the class shares."""
-    return GRADES.get(standing_of_shares(held_out, key).kind, UNDECIDED)
+    shares = standing_of_shares(held_out, key)
+    if shares.difference < 0:
+        own = standings(held_out, [key, BASELINE], against=BASELINE)[1].kind
+        return GRADES[own].replace("better", "worse") if own in SURE else "no better than"
+    return GRADES.get(shares.kind, UNDECIDED)
 
 
 def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Standing]) -> str:

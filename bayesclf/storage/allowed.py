@@ -250,7 +250,7 @@ def _check_parameters(clf: BayesClassifier) -> None:
     """Raise for classes, names and shapes of parameters that contradict each other or the model."""
     classes, model = clf.classes_.tolist(), clf.model_
     if len(set(classes)) < len(classes) or tuple(map(str, classes)) != tuple(model.labels):
-        raise ValueError("its classes are not distinct, or not those of its model")
+        raise ValueError("its classes repeat, or differ from the classes of its model")
     dims, coords = model.dims(), model.coords()
     held: list[Parameters] = [point for point in clf.points_.values() if not isinstance(point, DoesNotExist)]
     complete = list(held)

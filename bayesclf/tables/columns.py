@@ -545,7 +545,7 @@ def _together(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers | None:
     cells = frame.to_numpy()
     if cells.dtype.kind not in "iuf" or cells.dtype.itemsize > FLOAT_BYTES:
         return None
-    place = {name: j for j, name in enumerate(frame.columns)}
+    place = {name: j for j, name in enumerate(frame.columns.tolist())}
     return Numbers(tuple(cells[:, place[name]] for name in names), len(frame))
 
 

@@ -313,7 +313,7 @@ def _loaded(
     if chosen is None and needs_target:
         raise InputError(
             f"{name} does not say which column is the label; name it with {option('target', 'COL')}, "
-            f"the columns are {listed(columns, LISTED_COLUMNS, IN_ALL)}"
+            f"one of {listed(columns, LISTED_COLUMNS, IN_ALL)}"
         )
     stream, known, useless = found.stream, {*wish.keep, *wish.kinds}, dict[str, str]()
     if chosen is not None:

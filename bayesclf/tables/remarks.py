@@ -278,11 +278,13 @@ def require_emptied(wish: Wish, names: Collection[str], found: Collection[str], 
     for name in wish.emptied:
         if name in names and name not in found:
             said = " or ".join(map(str, wish.missing[name])) or "no value"
-            raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
+            raise InputError(
+                f"{where}: no cell of column {name!r} is {said}, the value given as missing; check the value"
+            )
     if (codes := wish.codes(None)) and not found:
         said = " or ".join(codes)
         of_one = option("missing", {"COL": ["VALUE"]})
-        raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
+        raise InputError(f"{where}: no cell is {said}, the value given as missing; check it, or write {of_one}")
 
 
 FEWEST_ROWS = 20

@@ -95,12 +95,12 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     assert own in found.findings[-1].reason
     assert own not in fitted.diagnose(X, y, checks=["Y01"]).held_out.setting
 
-    with pytest.warns(PredictionWarning, match="these priors are those of the fit, which need not be"):
+    with pytest.warns(PredictionWarning, match="these are the priors of the fit, and the draws may have"):
         said = given.prior_summary().attrs["model"]
-    with pytest.warns(PredictionWarning, match="these priors are those of the fit, which need not be"):
+    with pytest.warns(PredictionWarning, match="these are the priors of the fit, and the draws may have"):
         given.to_pymc(X, y)
     assert said[:-1] == fitted.prior_summary().attrs["model"]
-    assert said[-1].startswith("draws of the posterior were given; these priors are those of the fit")
+    assert said[-1].startswith("draws of the posterior were given; these are the priors of the fit")
     assert given.with_posterior(fitted.posterior_).notes_ == given.notes_
 
 

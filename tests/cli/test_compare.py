@@ -132,9 +132,9 @@ def test_models_beyond_the_time_limit_are_named(monkeypatch):
     ticks = count()
     monkeypatch.setattr(comparison, "time", SimpleNamespace(perf_counter=lambda: 60.0 * next(ticks)))
     said = " ".join(command(*base, "--max-minutes", "6").out.split())
-    assert "Tan was left out: the time limit of 6 minutes was over" in said
+    assert "Tan was left out: the time limit of 6 minutes was reached" in said
     too_short = command(*base, "--max-minutes", "0.0001", status=2).err
-    assert "nb under map: the time limit of 0.0001 minutes was over" in too_short
+    assert "nb under map: the time limit of 0.0001 minutes was reached" in too_short
     assert "--max-minutes must be a number above 0, not 0" in command(*base, "--max-minutes", "0", status=2).err
 
 

@@ -171,7 +171,7 @@ def test_labels_are_simulated_once_for_the_table_and_the_facts(monkeypatch):
     comparison = bc.compare({"nb": clf}, X, y, repeats=1)
     line = comparison.table.set_index("rule").loc[comparison.best[1]]
     shown = {fact.name: fact.value for fact in facts(comparison, comparison.best, comparison.classes, (0, 1))}
-    assert f"(by chance: {line['calibration_expected']:.3f})" in shown["Calibration error"]
+    assert f"({line['calibration_expected']:.3f} if calibrated)" in shown["Calibration error"]
     assert len(times) == len(comparison.table)
 
 

@@ -62,7 +62,9 @@ def test_no_weight_is_named_that_separates_two_rows_alone():
     assert finding.reason.startswith("class 'rare' has almost no rows (M05)")
     assert "trust a sign" not in finding.next_step
     X["side"], y = X["x0"] * (np.arange(60) > 1), np.where(y == "rare", y, np.where(X["x0"] + X["x1"] > 0, "a", "b"))
-    assert "weights on" in found(logistic(X, y), "M01").reason  # which others need, too
+    finding = found(logistic(X, y), "M01")
+    assert "weights on" in finding.reason  # which others need, too
+    assert "gives the class away" not in finding.next_step
 
 
 def test_levels_are_collinear_only_with_other_columns():

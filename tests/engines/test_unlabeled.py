@@ -269,7 +269,9 @@ def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_r
     given = bc.GaussianNB(**prior, inference=engine, random_state=1).fit(X, OF_NUMBERS, **USE)
     np.testing.assert_allclose(clf.predict_proba(X), given.predict_proba(X), rtol=1e-9)
     assert not any("contributes nothing" in note for note in clf.notes_)
-    assert clf.notes_[0].startswith("column 'z' has one value only, or none, in the rows with a label, so that its")
+    assert clf.notes_[0].startswith(
+        "column 'z' has one value only, or none, in the rows with a label; all rows set its"
+    )
     assert not any("one value" in note for note in given.notes_)
     nowhere = bc.GaussianNB(inference="map").fit(X.assign(z=0.5), OF_NUMBERS, **USE)
     assert nowhere.notes_[0] == "column 'z' has one value only, or none, and contributes nothing"
@@ -362,7 +364,7 @@ HALVES = np.full(11, 0.5)
 CANNOT = {
     "all trees": (
         lambda: bc.BayesNetClassifier("all-trees").fit(WORDS, OF_WORDS, **USE),
-        "not for averages over structures.* or fit BayesNetClassifier with edges",
+        "averages over structures take labeled rows only.* or fit BayesNetClassifier with edges",
     ),
     "exact": (
         lambda: categorical(inference="exact").fit(WORDS, OF_WORDS, **USE),

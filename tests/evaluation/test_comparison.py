@@ -143,8 +143,8 @@ def test_models_whose_fits_remain_once_the_time_is_over_are_left_out(comparison,
     assert list(found.fits) == list(found.seconds) == ["gnb"]
     for rule in options["rules"]:
         np.testing.assert_array_equal(found.stacked("gnb", rule)[0], comparison.stacked("gnb", rule)[0])
-        assert found.answers["lr", rule].reason == "the time limit of 10 minutes was over"
-    assert "the time limit of 10 minutes was over" in " ".join(verdict(found).cautions)
+        assert found.answers["lr", rule].reason == "the time limit of 10 minutes was reached"
+    assert "the time limit of 10 minutes was reached" in " ".join(verdict(found).cautions)
 
 
 def test_no_fold_is_repeated_once_the_time_is_over(monkeypatch):

@@ -235,7 +235,7 @@ class TestRows:
         repeated = np.repeat(np.arange(20), weight)
         clf = kind(random_state=1, inference="map").fit(X, y, sample_weight=weight)
         twice = kind(random_state=1, inference="map").fit(X[repeated], y[repeated])
-        with pytest.raises(InputError, match="a row of weight 2 twice"):
+        with pytest.raises(InputError, match="a row of weight 2 given twice"):
             bc.loo(clf, X, y, "map")
         found = [bc.loo(fit, X[repeated], y[repeated], "map").elpd_i for fit in (clf, twice)]
         np.testing.assert_allclose(*found, rtol=1e-8)

@@ -151,7 +151,7 @@ def seeing(place):
 class TestRefusals:
     def test_a_comparison_of_the_gibbs_classifier_alone(self, table):
         found = bc.compare({"gnb": bc.GaussianNB()}, *table, ["gibbs"], cv=2)
-        message = "no line can be part of a stack; gnb under gibbs: its probabilities are those of one drawn hypothesis"
+        message = "no line can be part of a stack; gnb under gibbs: it answers each row by one drawn hypothesis"
         with pytest.raises(Refused, match=message):
             found.stack()
 

@@ -63,7 +63,7 @@ def test_families_that_made_the_columns_are_chosen(fitted):
 @pytest.mark.usefixtures("unwritten_figures")
 def test_what_was_chosen_is_shown(fitted, tmp_path):
     probability = fitted.families_.loc["height", "Gaussian"]
-    said = f"height: Gaussian ({probability:.2f})".replace("0.", ".")
+    said = f"height: Gaussian (probability {probability:.2f})"
     assert any(note.startswith("families by evidence: ") and said in note for note in fitted.notes_)
     assert fitted.summary().attrs["families"][0] == said
     fitted.report(tmp_path / "page.html")
@@ -129,6 +129,12 @@ def test_a_density_of_exactly_one_step_is_a_candidate():
 )
 def test_a_mass_at_zero_needs_zeros_and_two_other_values(name, values, possible):
     assert CANDIDATES[name].supports(np.array(values)) is possible
+
+
+def test_one_rounded_zero_is_no_mass_at_zero(rng):
+    X, y = np.append(np.round(rng.exponential(5.0, 119) + 0.1, 1), 0.0), np.arange(120) % 2
+    found = evidence(X, y)
+    assert max(found, key=found.get) == "exponential"
 
 
 def test_a_chosen_family_answers_as_if_it_had_been_named(table, fitted):

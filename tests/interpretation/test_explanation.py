@@ -203,7 +203,7 @@ class TestExplain:
             ({"outcome": ["ill"] * 3}, InputError, r"one for each of the 90 rows, not shape \(3,\)"),
             ({"ci_prob": 1.0}, InputError, "ci_prob must be a number between 0 and 1"),
             ({"rule": "predictive"}, Refused, "take one of 'mle', 'map', 'mean', 'bayes-optimal'"),
-            ({"rule": "gibbs"}, Refused, "under the rule 'gibbs'"),
+            ({"rule": "gibbs"}, Refused, "the hypotheses of rule 'gibbs'"),
             ({"rule": "best"}, InputError, "unknown rule"),
         ],
     )

@@ -44,21 +44,22 @@ def test_odds_are_those_of_the_draws(drawn):
         assert line["sd"] == pytest.approx(np.sqrt(own.size / (own.size - 1)) * own.std())
 
 
-def test_a_coefficient_per_sd_is_that_of_a_fit_to_standardized_columns(mixed_table):
+def test_coefficients_per_sd_are_those_of_a_fit_to_standardized_columns(mixed_table):
     X, y = mixed_table
     X = X[["age", "dose"]].fillna(X[["age", "dose"]].mean())
     z = (X - X.mean()) / X.std(ddof=0)
-    table, standardized = (
-        bc.LogisticRegression(prior_scale=2.5, inference="map").fit(rows, y).summary() for rows in (X, z)
-    )
-    np.testing.assert_allclose(table["coefficient_per_sd"], standardized["coefficient"], rtol=1e-6)
+    own, standardized = (bc.LogisticRegression(prior_scale=2.5, inference="map").fit(rows, y) for rows in (X, z))
+    table = own.summary(of="odds_per_sd")
+    centered = standardized.summary()["coefficient"].unstack("outcome").assign(well=0.0)
+    centered = centered.sub(centered.mean(axis=1), axis=0)
+    np.testing.assert_allclose(table["coefficient"].unstack("outcome"), centered, rtol=1e-6)
     np.testing.assert_allclose(table["odds_ratio"], np.exp(table["coefficient"]))
 
 
 def test_a_point_fit_has_no_intervals(mixed_table):
     X, y = mixed_table
     clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X[COLUMNS], y)
-    assert clf.summary().columns.tolist() == ["odds_ratio", "coefficient", "coefficient_per_sd"]
+    assert clf.summary().columns.tolist() == ["odds_ratio", "coefficient"]
     assert "MAP" in clf.summary().attrs["no_intervals"]
     point = bc.GaussianNB(inference="mle").fit(X[["age"]], y).summary()
     assert point.columns.tolist() == ["estimate"]
@@ -72,7 +73,8 @@ def test_odds_of_a_generative_classifier_are_the_implied_ones(mixed_table):
     mu, sigma2 = draws(clf, "mu"), draws(clf, "sigma2")
     weight = (mu.sel(outcome="ill") - mu.sel(outcome="well")) / sigma2
     assert table["coefficient"]["ill", "dose"] == pytest.approx(float(weight.sel(feature="dose").mean()))
-    assert "coefficient_per_sd" not in table
+    with pytest.raises(Refused, match="odds per standard deviation are of logistic regression"):
+        clf.summary(of="odds_per_sd")
     with pytest.raises(Refused, match="a variance for each class"):
         bc.GaussianNB(inference=Exact(draws=5)).fit(X[["age"]], y).summary(of="odds")
 

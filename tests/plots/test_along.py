@@ -24,8 +24,8 @@ def test_lines_are_answers_to_rows_that_differ_in_one_column_alone():
         np.testing.assert_allclose(shown, clf.predict_proba(rows, rule=rule)[:, 1], rtol=1e-12)
 
 
-def test_the_outcome_is_the_second_class_in_its_order():
-    X, y = np.arange(6.0)[:, None], pd.Series(pd.Categorical(list("aaabbb"), ["b", "a"], ordered=True))
+def test_the_outcome_is_the_last_class_in_its_order():
+    X, y = np.arange(6.0)[:, None], pd.Series(pd.Categorical(list("aabbcc"), ["b", "c", "a"], ordered=True))
     clf = bc.GaussianNB(inference="map").fit(X, y)
     assert plots.rules_along(clf, X, y, rules=["map"]).axes[0].get_ylabel() == "P(a | x)"
 

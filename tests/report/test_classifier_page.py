@@ -1,5 +1,7 @@
 """The report of one fitted classifier: sound, harmless, and what it says is what the checks found."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,8 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.evaluation.score_table import row_losses
-from bayesclf.report.classifier_page import headline, reliability, tree
-from bayesclf.report.tree import html
+from bayesclf.report.classifier_page import MOST_EFFECTS, headline, largest_effects, reliability, tree
+from bayesclf.report.tree import html, told
 from bayesclf.wording import pair, percent
 
 
@@ -82,7 +84,7 @@ def test_held_out_scores_come_first(pages, fits, table):
     assert f"its log loss on held-out rows is {pair(loss.mean(), loss_error)}, against " in words
     assert "Area under the ROC curve" in words
     places = [
-        words.index(part) for part in ("Area under the ROC", "Held-out rows by true class", "parameteroutcomefeature")
+        words.index(part) for part in ("Area under the ROC", "Held-out rows by true class", "parameterfeatureoutcome")
     ]
     assert places == sorted(places)
 
@@ -91,7 +93,25 @@ def test_the_page_has_the_table_of_parameters(pages, fits):
     ids = Page(pages["sampled"]).words
     for name in ("odds ratio", "p positive", "r hat", "ess bulk"):
         assert name in ids
-    assert f"Odds ratios are against the class {fits['sampled'].summary().attrs['reference']}" in ids
+    assert "the odds of each class against the mean of all classes" in ids
+
+
+@pytest.mark.usefixtures("unwritten_figures")
+def test_a_model_that_knows_nothing_is_called_so_first():
+    """And headings keep the names of classes."""
+    y = np.array(["a_b", "c"])[np.arange(90) % 3 // 2]
+    X = np.random.default_rng(2).normal(size=(90, 5))
+    page = tree(bc.GaussianNB(random_state=1).fit(X, y), X, y)
+    said = next(told(page.sections[0]))
+    assert re.search("is (no better|probably, not clearly, worse|clearly worse) than always predicting the class", said)
+    assert '<th class="number">a_b</th>' in html(page)
+
+
+def test_the_largest_effects_of_many_columns_are_shown(rng):
+    X = pd.DataFrame(rng.normal(size=(200, 15))).add_prefix("x")
+    y = (X["x14"] + rng.normal(size=200) > 0).astype(int)
+    shown = largest_effects(bc.GaussianNB(random_state=1).fit(X, y), X, list(X))
+    assert (shown[0], len(shown)) == ("x14", MOST_EFFECTS)
 
 
 def test_a_sampled_posterior_shows_its_chains(pages):
@@ -114,7 +134,9 @@ def test_rows_that_are_not_those_of_the_fit_are_refused_before_any_work(kind, tm
     X, y = (part[:120] for part in load_iris(return_X_y=True))
     path, clf = tmp_path / "report.html", kind(inference="map").fit(X, y)
     for others, labels in ((X[:60], y[:60]), (X, np.roll(y, 50)), (X, np.arange(120) % 3), (X + 0.1, y)):
-        with pytest.raises(InputError, match=r"^a report needs the training rows, a row of weight 2 twice: "):
+        with pytest.raises(
+            InputError, match=r"^a report needs the training rows, with a row of weight 2 given twice: "
+        ):
             clf.report(path, others, labels)
     assert list(tmp_path.iterdir()) == []
     clf.report(path, X[::-1], y[::-1])
@@ -122,7 +144,7 @@ def test_rows_that_are_not_those_of_the_fit_are_refused_before_any_work(kind, tm
     for weight in (np.repeat([40 / 50, 40 / 20], [100, 20]), np.full(120, 0.33)):
         clf.fit(X, y, sample_weight=weight).report(path, X, y)
     clf.fit(X, y, sample_weight=np.full(120, 2)).report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2))
-    with pytest.raises(InputError, match="a row of weight 2 twice: the classifier was fitted on 100 of '0'"):
+    with pytest.raises(InputError, match="with a row of weight 2 given twice: the classifier was fitted on 100 of '0'"):
         clf.report(path, X, y)
 
 
@@ -173,7 +195,9 @@ def test_the_command_writes_it(tmp_path, capsys):
     model, page = tmp_path / "model.nc", tmp_path / "report.html"
     assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(model)]) == 0
     assert run(["report", str(model), "--table", "play_tennis", "--output", str(page)]) == 0
-    assert f"report written to {page}" in " ".join(capsys.readouterr().out.split()).replace(" ", " ")
+    said = " ".join(capsys.readouterr().out.split()).replace(" ", " ")
+    assert f"report written to {page}" in said
+    assert "always predicting the class shares" in said
     words = Page(page.read_text(encoding="utf-8")).words
     assert "CategoricalNB" in words
     assert f"bayesclf report {model} --table play_tennis" in words

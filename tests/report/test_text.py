@@ -106,9 +106,9 @@ def test_json_has_the_numbers_of_the_comparison(written, comparison):
 
 def test_json_has_the_numbers_of_the_fit(written, fit):
     _, parts = sections(written / "fit.json")
-    summary = fit.summary().reset_index()
     (posterior,) = tables(parts["Posterior"])
-    assert [line["mean"] for line in posterior] == pytest.approx(summary["mean"].tolist())
+    means = {(line["parameter"], line["outcome"], line["feature"]): line["mean"] for line in posterior}
+    assert means == pytest.approx(fit.summary()["mean"].to_dict())
     (priors,) = tables(parts["Model and priors"])
     assert [line["prior"] for line in priors] == list(fit.prior_summary()["prior"])
     (checks,) = tables(parts["Checks"])

@@ -479,7 +479,7 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
         (rows("{j},{y}", "a,cls\n"), {"encoding": "utf-17"}, "the encoding 'utf-17' is not known"),
         (rows("{j},{y}", "a,cls\n"), {"separator": ";;"}, "the separator must be one character"),
         (rows("{j},{y}", "a,cls\n"), {"seperator": ";"}, "no option 'seperator' (did you mean 'separator'?)"),
-        (rows("{j},{y}", "a,cls\n"), {"missing": ["NA"]}, "no cell is NA, which is to be missing"),
+        (rows("{j},{y}", "a,cls\n"), {"missing": ["NA"]}, "no cell is NA, the value given as missing"),
         (rows("{j},{y}", "a,cls\n"), {"decimal": "'"}, "the decimal mark must be '.' or ','"),
         (rows("{j},{y}", "a,cls\n"), {"skip_rows": [0]}, "lines are counted from 1"),
     ],

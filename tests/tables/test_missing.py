@@ -131,10 +131,10 @@ def test_a_value_that_no_cell_has_is_said_by_every_reader(codes, tmp_path):
     frame = pd.DataFrame({"a": [1, 2, 3, 4] * 10, "y": ["no", "yes"] * 20})
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"t.csv: no cell .*is 99, which is to be missing; check"):
+    with pytest.raises(InputError, match=r"t.csv: no cell .*is 99, the value given as missing; check"):
         datasets.read(tmp_path / "t.csv", "y", missing=codes)
     for source in (tmp_path / "t.csv", tmp_path / "t.parquet", frame, [frame]):
-        with pytest.raises(InputError, match=r"no cell .*is 99, which is to be missing; check"):
+        with pytest.raises(InputError, match=r"no cell .*is 99, the value given as missing; check"):
             bc.NaiveBayes(inference="map").fit_stream(source, "y", reading={"missing": codes})
 
 

@@ -263,6 +263,14 @@ def collinear_features(
     return tuple(dict.fromkeys(name for name, part in zip(design.features, involved, strict=True) if part))
 
 
+def all_vary(X: Matrix, weight: Array) -> bool:
+    """Return whether no weighted sum of columns, about standardized, is nearly constant over rows with weights (row).
+
+    Then none is over further rows either.
+    """
+    return not _constant_sums(Moments.of(X, weight).covariance).shape[1]
+
+
 def _constant_sums(correlation: Array) -> Array:
     """Return weights (column, sum) of the sums that a pivoted Cholesky factor finds to be nearly constant.
 

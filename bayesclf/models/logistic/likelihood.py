@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.design import Matrix
@@ -367,13 +368,11 @@ def with_ones(X: Matrix, after: bool = False) -> Matrix:
 
 def log_normalizer(eta: Array, axis: int = -1) -> Array:
     """Return log(1 + Σ_k exp η_k) over the axis of the labels."""
-    if eta.shape[axis] == 1:
-        only = eta.squeeze(axis)
-        return np.asarray(np.maximum(only, 0) + np.log1p(np.exp(-np.abs(only))))
-    top = np.maximum(eta.max(axis=axis), 0)
-    odds = eta - np.expand_dims(top, axis)
-    np.exp(odds, out=odds)
-    return np.asarray(top + np.log(np.exp(-top) + odds.sum(axis=axis)))
+    with np.errstate(over="ignore"):
+        total = np.asarray(np.exp(eta).sum(axis=axis))
+    np.log1p(total, out=total)
+    far = np.isinf(total)
+    return np.where(far, logsumexp(eta, axis=axis), total) if far.any() else total
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
     Moments,
+    all_vary,
     collinear_features,
     find_separation,
     plain_separation,
@@ -30,7 +31,6 @@ from bayesclf.models.logistic.likelihood import (
     LogPosterior,
     MappedLikelihood,
     NearLikelihood,
-    Objective,
     Parts,
     Root,
     StreamedLikelihood,
@@ -52,6 +52,8 @@ __all__ = ["LogisticModel", "LogisticPrior", "StreamedModel"]
 
 SKIPPED, NEAR = 16, 0.1
 """Every so many rows say first where the mode is, up to this last step in posterior sds."""
+MANY = 50_000
+"""Of more rows, every so many say first whether columns are collinear."""
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
 MOST_PROPAGATED = 1e9
@@ -194,6 +196,8 @@ class LogisticModel:
         """
         if len(self.design) > DENSE_PARAMETERS:
             return ()
+        if not self.learns and len(self.y) > MANY and all_vary(self.X[::SKIPPED], self.sample_weight[::SKIPPED]):
+            return ()
         return collinear_features(self.design, self.moments, self._variances)
 
     def _variances(self, sums: Array) -> Array:
@@ -307,15 +311,21 @@ class LogisticModel:
     @cached_property
     def _first(self) -> Array:
         """γ at which the first search begins; some rows of many say where the mode is about."""
-        start, prior, few = self._start, self.weight_prior, self._searched.some(SKIPPED)
-        if few is None and start.size <= CHEAP_HESSIAN:
+        start, prior = self._start, self.weight_prior
+        if self._few is None and start.size <= CHEAP_HESSIAN:
             return start
         median = prior.settings.log_median if prior.settings else 0.0
-        return maximize(LogPosterior(few or self._searched, prior.along(median, 0.0)), start, NEAR)
+        return maximize(LogPosterior(self._few or self._searched, prior.along(median, 0.0)), start, NEAR)
 
-    def _maximized(self, objective: Objective, start: Array) -> Array:
+    @cached_property
+    def _few(self) -> MappedLikelihood | None:
+        """The likelihood of some rows of many."""
+        return self._searched.some(SKIPPED)
+
+    def _maximized(self, objective: LogPosterior, start: Array) -> Array:
         """Return the mode of a log posterior of γ."""
-        return maximize(objective, start)
+        few = self._few and replace(objective, likelihood=self._few)
+        return maximize(objective, start, few=few)
 
     def _objective_at(self, at: Array) -> LogPosterior:
         """Return the log posterior of γ given (log s, logit ρ)."""
@@ -787,7 +797,7 @@ class StreamedModel(LogisticModel):
         """γ at which the first search begins; looking for a better one takes passes."""
         return self._start
 
-    def _maximized(self, objective: Objective, start: Array) -> Array:
+    def _maximized(self, objective: LogPosterior, start: Array) -> Array:
         """Return the mode, or raise `Refused` where Newton's method does not find it: others take too many passes."""
         optima = newton(objective, start[None])
         if not optima.found[0]:

@@ -18,7 +18,8 @@ DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is computed."""
 NEWTON_STEPS = 200
 CONVERGED = 1e-10
-"""A Newton step is the last when its length in the Hessian's metric, in posterior sds, is below this ..."""
+"""A Newton step is the last when its length in the Hessian's metric, in posterior sds, is below this, or when that of
+the next one would be: steps become shorter by a growing factor ..."""
 ROUNDING = 1e-6
 """... or below this without having shrunk, the limit of double precision."""
 NODE_CONVERGED = 1e-5
@@ -32,8 +33,9 @@ CHEAP_HESSIAN = 200
 """Above this number of parameters a Hessian costs as much as dozens of gradients ..."""
 APPROACHED, APPROACH_STEPS = 1e-3, 50
 """... and L-BFGS comes first, until the gradient has fallen to this share, in at most this many steps."""
-KEPT_HESSIAN, MUCH_SHORTER = 0.1, 0.2
-"""A step shorter than this, in posterior sds, and than this share of the one before, keeps its Hessian for the next."""
+KEPT_HESSIAN, KEPT_OF_MANY, MUCH_SHORTER = 0.1, 1.0, 0.2
+"""A step shorter than this, in posterior sds (of a few rows, of many), and than this share of the one before, keeps its
+Hessian for the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,10 @@ class Optima:
         return self.converged | self.at_rounding
 
 
-def maximize(objective: Objective, start: Array, converged: float = CONVERGED) -> Array:
+def maximize(objective: Objective, start: Array, converged: float = CONVERGED, few: Objective | None = None) -> Array:
     """Return the maximum of a strictly concave function; `converged` is the length of the last step, in posterior sds.
+
+    `few`: The sum over some rows of many, which takes the place of the first Hessian.
 
     Newton, or L-BFGS above `DENSE_PARAMETERS` and where a Hessian is singular in double precision. Above
     `CHEAP_HESSIAN` parameters some steps of L-BFGS come first, and the last steps of Newton's method share a Hessian.
@@ -63,7 +67,11 @@ def maximize(objective: Objective, start: Array, converged: float = CONVERGED) -
     if start.size <= DENSE_PARAMETERS:
         if start.size > CHEAP_HESSIAN:
             start = _lbfgs(objective, start, APPROACHED, APPROACH_STEPS)
-        optima = newton(objective, start[None], kept_below=KEPT_HESSIAN, converged=converged)
+        known, kept_below = None, KEPT_HESSIAN
+        if few is not None:
+            known = (*objective.gradient(start[None]), few.derivatives(start[None])[2])
+            kept_below = KEPT_OF_MANY
+        optima = newton(objective, start[None], known, kept_below=kept_below, converged=converged)
         if optima.found[0]:
             return np.asarray(optima.theta[0])
         start = np.asarray(optima.theta[0])
@@ -120,7 +128,7 @@ def newton(
             break
         step = np.array([_solved(lower, own) for lower, own in zip(factors, slope, strict=True)])
         length = np.sqrt(np.maximum(np.vecdot(step, slope).sum(axis=1), 0.0))
-        ends = length <= converged
+        ends = (length <= converged) | ((length < FULL_STEP) & (length**2 <= CONVERGED * previous))
         theta[active[ends]] += step[ends]
         has_converged[active[ends]] = True
         at_rounding[active] = ~ends & (length <= ROUNDING) & (length > previous / 2)
@@ -183,7 +191,7 @@ class Modes:
 
     likelihood: SumOverRows
     prior: WeightPrior
-    otherwise: Callable[[Objective, Array], Array]
+    otherwise: Callable[[LogPosterior, Array], Array]
     kept_below: float
 
     def start(self, gamma: Array) -> tuple[Array, ...]:

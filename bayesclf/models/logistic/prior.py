@@ -217,7 +217,7 @@ class LogisticPrior:
 def not_meaningful(prior_mean: Setting, standardize: bool) -> str:
     """Return why one learned scale for all columns would have no meaning; empty where it has one."""
     if np.any(_numbers("prior_mean", prior_mean) != 0):
-        return "a learned scale is that of weights around 0, and prior_mean is not 0"
+        return "a learned scale needs weights around 0, and prior_mean is not 0"
     if not standardize:
         return "a learned scale is one for all columns, which standardize=False leaves in different units"
     return ""

@@ -221,3 +221,17 @@ def test_a_level_without_rows_is_not_collinear(absent):
     model = bc.LogisticRegression(inference="map").fit(X, np.arange(40) // 2 % 2).model_
     assert model.design.sizes == (3,)
     assert model.collinear() == ()
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_some_of_many_rows_neither_hide_collinear_columns_nor_move_the_mode(changed: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 20))
+    X[:, -1] = X[:, 0]
+    X[5, -1] += changed
+    y = (X[:, 0] + rng.logistic(size=len(X)) > 0).astype(int)
+    model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y).model_
+    assert model.collinear() == (() if changed else ("x0", "x19"))
+    point = model.map()
+    theta = np.column_stack([point["intercept"][0], point["weight"][0] * model.design.scale])
+    assert np.abs(model.objective("map")[0].gradient(theta)[1]).max() < 1e-6

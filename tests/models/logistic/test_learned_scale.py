@@ -294,7 +294,7 @@ class TestRefusals:
         [
             (
                 {"prior_mean": 0.5, "prior_scale": LearnedScale()},
-                "cannot be learned, because a learned scale is that of",
+                "cannot be learned, because a learned scale needs",
             ),
             (
                 {"standardize": False, "prior_scale": LearnedScale()},
@@ -336,7 +336,7 @@ class TestRefusals:
     ("options", "sparse", "reason"),
     [
         ({}, True, "the table is sparse"),
-        ({"prior_mean": {"x1": 1.0}}, False, "a learned scale is that of weights around 0, and prior_mean is not 0"),
+        ({"prior_mean": {"x1": 1.0}}, False, "a learned scale needs weights around 0, and prior_mean is not 0"),
         ({"standardize": False}, False, "which standardize=False leaves in different units"),
     ],
 )

@@ -122,3 +122,11 @@ def test_log_likelihoods_by_some_rows_are_off_by_no_more_than_the_noise_that_is_
     vars(model)["_near"] = near
     _, found, _ = model.propose(200, elsewhere, np.random.default_rng(0))
     np.testing.assert_allclose(found, exact, rtol=1e-9)
+
+
+def test_the_normalizer_is_precise_for_log_odds_of_any_size() -> None:
+    eta = np.array([[-800.0, -900.0], [-40.0, -41.0], [0.3, -2.0], [709.0, 709.5], [1e5, -1e5]])
+    exact = np.logaddexp.reduce([np.zeros(len(eta)), *eta.T])
+    exact[1] = np.exp(-40.0) + np.exp(-41.0)
+    np.testing.assert_allclose(likelihood.log_normalizer(eta), exact, rtol=1e-14)
+    np.testing.assert_allclose(likelihood.log_normalizer(eta[:, :1]), np.logaddexp(0, eta[:, 0]), rtol=1e-14)
