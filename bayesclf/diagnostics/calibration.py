@@ -11,7 +11,7 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
-from bayesclf.evaluation.judgments import MAY_HELP, Z_GAIN, Estimate
+from bayesclf.evaluation.judgments import Z_GAIN, Estimate, may_help
 from bayesclf.evaluation.score_table import (
     BASELINE,
     calibration,
@@ -67,7 +67,9 @@ def baseline(context: Context) -> Answer:
         return Answer("skipped", "none", f"{within}, so these rows do not show a clear gain", "", evidence)
     return tip(
         within,
-        MAY_HELP if small.all() else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
+        may_help([context.classifier])
+        if small.all()
+        else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
         evidence,
     )
 

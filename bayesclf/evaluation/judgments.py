@@ -8,7 +8,7 @@ make all scores too good?
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -102,13 +102,18 @@ class Estimate:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
 
 
-JOIN_COLUMNS = "join columns by bc.BayesNetClassifier() (--models tan)"
-GATHER, CURVE = (
-    "gather rows, or columns that differ between the classes",
-    "bc.learning_curve shows whether more rows help",
-)
-MAY_HELP = f"{GATHER}, or {JOIN_COLUMNS}; {CURVE}"
-"""What to do where a model is not clearly better than the class shares."""
+def may_help(tried: Iterable[object], boosting: bool = False) -> str:
+    """Return what to do where none of the classifiers that were tried is clearly better than the class shares.
+
+    `boosting`: Whether gradient boosting is clearly better than they are.
+    """
+    join = "join columns by bc.BayesNetClassifier() (--models tan)"
+    joined = any(hasattr(one, "structure") for one in tried)
+    if boosting:
+        step = "take scikit-learn's HistGradientBoostingClassifier" if joined else join
+        return f"these columns tell more than the models use, as gradient boosting shows; {step}"
+    gather = f"gather rows, or columns that differ between the classes{'' if joined else f', or {join}'}"
+    return f"{gather}; bc.learning_curve shows whether more rows help"
 
 
 def class_shares(y: Integers, classes: int) -> Array:

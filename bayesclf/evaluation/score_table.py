@@ -326,6 +326,11 @@ def standing_of_shares(held_out: HeldOut, key: Key) -> Standing:
     return standings(held_out, [key, BASELINE], against=key)[1]
 
 
+def useful(held_out: HeldOut, key: Key) -> bool:
+    """Return whether an entry is better than the class shares, at least probably."""
+    return standing_of_shares(held_out, key).kind in ("behind", "leaning")
+
+
 def _losses_of_repeats(comparison: HeldOut, entries: Sequence[Key], metric: str) -> Array:
     """Return losses (repeat, row, entry); those of splits that do not test the same rows each time as one repeat."""
     if comparison.repeats == 1:

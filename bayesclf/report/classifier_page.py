@@ -22,8 +22,8 @@ from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
-from bayesclf.evaluation.judgments import MAY_HELP
-from bayesclf.evaluation.score_table import Key, infinite_losses, standing_of_shares
+from bayesclf.evaluation.judgments import may_help
+from bayesclf.evaluation.score_table import Key, infinite_losses, useful
 from bayesclf.interpretation.summary import INTERCEPT, READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
@@ -38,7 +38,7 @@ from bayesclf.report.facts import (
     no_better,
 )
 from bayesclf.report.tree import MOST_LINES, Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
-from bayesclf.report.verdict import SURE, against_shares, in_sentence, untold
+from bayesclf.report.verdict import against_shares, in_sentence, untold
 from bayesclf.tables.columns import SparseTable
 from bayesclf.tables.levels import class_order
 from bayesclf.wording import counted, first_upper, joined, listed, sentences
@@ -113,9 +113,8 @@ def _first(
         found = facts(held_out, held_out.best, classes, order)
         numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
-        shares = standing_of_shares(held_out, held_out.best)
-        if np.isfinite(shares.difference) and shares.kind not in SURE:
-            next_step = Text(f"Next: {MAY_HELP}")
+        if not useful(held_out, held_out.best) and not infinite_losses(held_out, held_out.best)[0]:
+            next_step = Text(f"Next: {may_help([classifier])}")
         parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn])]
         if wrong := errors(held_out, held_out.best, classes):
             below.insert(0, Items([wrong]))

@@ -20,6 +20,7 @@ from bayesclf.evaluation.score_table import (
     gain,
     mean,
     standing_of_shares,
+    useful,
     with_error,
 )
 from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
@@ -181,8 +182,7 @@ def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
         if unfound
         else f"The recall of '{classes[least]}' is {percent(recall[least])}"
     )
-    useful = standing_of_shares(held_out, key).kind in ("behind", "leaning")
-    remedy = " If some errors are worse than others, predict with cost=… (--cost FILE)." * useful
+    remedy = " If some errors are worse than others, predict with cost=… (--cost FILE)." * useful(held_out, key)
     return f"{labels if judged.state != 'yes' else ''}{found}.{remedy}"
 
 

@@ -17,12 +17,20 @@ from bayesclf.evaluation.peers import BOOSTING
 from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
+from bayesclf.report.facts import loss_and_shares
 from bayesclf.report.verdict import ERROR, Verdict, defined, left_out, read
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, first_upper, joined, listed
 
 MOST = 6
-"""Classes, and priors, that are named."""
+"""Classes that are named."""
+
+REFERENCES = (
+    "References: C. Nadeau, Y. Bengio (2003), Inference for the generalization error, Machine Learning 52, 239–281. "
+    "T. Hothorn, F. Bretz, P. Westfall (2008), Simultaneous inference in general parametric models, Biometrical "
+    "Journal 50, 346–363."
+)
+"""Of the standard errors of a comparison, and of its clear differences."""
 
 
 def of_classifier(
@@ -41,12 +49,11 @@ def of_classifier(
         size = f"{counted(count, 'row')} without a label and {size}"
     target = f" to predict {classifier.target_name_}" if classifier.target_name_ else ""
     classes = "" if codes is None else f" ({_shares(codes, classifier.classes_, order)})"
-    sentences = [f"{first_upper(names.kind_name(classifier))} was fitted to {size}{target}{classes}."]
-    if not isinstance(classifier.inference_, MLE):
-        sentences.append(f"The fit's {_priors(priors)}" if is_given(classifier) else first_upper(_priors(priors)))
-        if getattr(classifier, "prior", None) is not None:
-            sentences.append("They are the posterior of an earlier fit.")
-    sentences += [f"Inference: {names.engine_name(classifier)}.", *_missing({"the fit": classifier}, cells)]
+    name = first_upper(names.kind_name(classifier))
+    sentences = [f"{name} was fitted to {size}{target}{classes}.", _model(name, classifier, priors)]
+    if getattr(classifier, "prior", None) is not None and not isinstance(classifier.inference_, MLE):
+        sentences.append("The priors are the posterior of an earlier fit.")
+    sentences += _missing({"the fit": classifier}, cells)
     sentences += [*_codes([classifier]), *left_out(classifier.notes_)]
     if answer and diagnosis.held_out is not None:
         sentences += [answer, f"Held-out rows: {diagnosis.held_out.setting}; ± is {ERROR}."]
@@ -80,20 +87,35 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
             for model in without
         ),
         *(
-            f"{first_upper(names.full_name(comparison, model))}: {_priors(of)}"
+            _model(names.full_name(comparison, model), comparison.fits[model], of)
             for model, of in priors.items()
-            if model in answered and not isinstance(comparison.fits[model].inference_, MLE)
+            if model in answered
         ),
         *_missing(fits, int(comparison.X.isna().to_numpy().sum())),
         *_codes(list(comparison.fits.values())),
         *([BOOSTED] if BOOSTING in comparison.peers else []),
         *read(comparison)[0],
         *_rules([rule for _, rule in comparison.answers]),
-        judged.headline,
-        *judged.findings,
+        *([_result(comparison), *judged.findings] if judged.models else [judged.headline]),
         defined(comparison),
     ]
-    return " ".join([*sentences, _computed(comparison.seed)])
+    used = ["bayesclf", "PyMC", *(["scikit-learn"] if comparison.peers else [])]
+    return " ".join([*sentences, _computed(comparison.seed, used), REFERENCES])
+
+
+def _model(name: str, fit: BayesClassifier, priors: Priors) -> str:
+    """Return what a model assumes, under which priors it was fitted, and how."""
+    assumed = names.ASSUMED.get(type(fit).__name__, "")
+    said = [f"{first_upper(name)}: {assumed}."] if assumed else []
+    if not isinstance(fit.inference_, MLE):
+        said.append(f"The fit's {_priors(priors)}" if is_given(fit) else first_upper(_priors(priors)))
+    return " ".join([*said, f"Inference: {names.engine_name(fit)}."])
+
+
+def _result(comparison: Comparison) -> str:
+    """Return how good the recommended model was."""
+    best = comparison.best
+    return f"The log loss of {names.entry_subject(comparison, *best)} was {loss_and_shares(comparison, best)}."
 
 
 MISSING = {
@@ -126,8 +148,10 @@ def _codes(fits: Sequence[BayesClassifier]) -> list[str]:
 
 def _rules(used: Sequence[str]) -> list[str]:
     """Say what the rules are."""
-    said = [f"{rule.name}: {rule.summary}" for rule in RULES.values() if rule.name in used]
-    return [f"Rules: {'; '.join(said)}."] if said else []
+    said = [
+        f"{names.HOW[rule.name].replace('its', 'their')} ({rule.name})" for rule in RULES.values() if rule.name in used
+    ]
+    return [f"The Bayesian models answered {joined(said)}."] if said else []
 
 
 def _reasons(comparison: Comparison, model: str) -> list[str]:
@@ -149,13 +173,12 @@ def _priors(priors: Priors) -> str:
         f"{form.format(**{name: span(own[name] for own in numbers) for name in numbers[0]})} for {parameter}"
         for (parameter, form), numbers in forms.items()
     ]
-    more = f"; … ({len(said)} in all)" if len(said) > MOST else ""
     learned = f" ({'nu' if any(line.parameter == 'nu' for line in priors.lines) else 'α'} learned from the rows)"
     learned = learned if priors.learned else ""
     symbols = "".join(f", where {symbol}" for symbol in priors.symbols)
-    return f"priors were {'; '.join(said[:MOST])}{more}{learned}{symbols}."
+    return f"priors were {'; '.join(said)}{learned}{symbols}."
 
 
-def _computed(seed: int) -> str:
+def _computed(seed: int, used: Sequence[str] = ("bayesclf", "PyMC")) -> str:
     """Return by what, and from which seed."""
-    return f"Computed with bayesclf {version('bayesclf')} and PyMC {version('pymc')}, seed {seed}."
+    return f"Computed with {joined(f'{name} {version(name)}' for name in used)}, seed {seed}."

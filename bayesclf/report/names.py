@@ -26,6 +26,18 @@ MODELS = {
 }
 """Classifiers by the name of their class; others are called by it."""
 
+ASSUMED = {
+    "BayesNetClassifier": "each column depends on the class and on other columns along a network",
+    "GaussianDiscriminantAnalysis": "the columns of a class are jointly normal",
+    "JointBayes": "each class has a probability of every combination of cells",
+    "LogisticRegression": "log-odds are linear in the columns",
+    **dict.fromkeys(("MultinomialNB", "TextNB"), "the words of a text are drawn independently given the class"),
+    **dict.fromkeys(
+        ("BernoulliNB", "CategoricalNB", "GaussianNB", "NaiveBayes"), "columns are independent given the class"
+    ),
+}
+"""What models assume of the rows, by the name of their class."""
+
 HOW = {
     "mle": "at its maximum likelihood estimate",
     "map": "with its most probable parameters",

@@ -46,7 +46,7 @@ def tree(
         _size(comparison),
         [
             Section("Verdict", _first(comparison, judged, next_command), "first"),
-            Section("Scores", _scores(comparison, scores, shared)),
+            Section("Scores", _scores(comparison, scores, shared, judged.useful)),
             *(_section(comparison, name, shared, diagnoses.get(name), priors.get(name)) for name in order),
             Section(
                 "Data",
@@ -101,12 +101,12 @@ def _of_all(comparison: Comparison) -> list[str]:
     return [note for note in first if others and all(note in own for own in others)]
 
 
-def _scores(comparison: Comparison, scores: pd.DataFrame, shared: Sequence[str]) -> list[Part]:
+def _scores(comparison: Comparison, scores: pd.DataFrame, shared: Sequence[str], useful: bool) -> list[Part]:
     """Return the notes on all models, the table of scores, and that of costs."""
     shown = table.scores(comparison, scores)
     parts: list[Part] = [Items(sentences(shared))] if shared else []
     if len(shown):
-        parts.append(Table(scores, shown, best=0, meanings=table.MEANINGS))
+        parts.append(Table(scores, shown, best=0 if useful else None, meanings=table.MEANINGS))
     used = {name for _, name in comparison.answers}
     rules = [f"{rule.name}: {rule.summary}" for rule in RULES.values() if rule.name in used]
     parts.append(Section("What the rules are", [Items(rules)], "more"))

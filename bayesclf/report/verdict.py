@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesclf.classifiers import BayesNetClassifier
 from bayesclf.decisions import REJECTED
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import (
-    CONFIDENCE,
-    CURVE,
-    GATHER,
-    JOIN_COLUMNS,
-    KINDS,
-    MAY_HELP,
-    MOST_NATS,
-    Kind,
-    class_shares,
-)
+from bayesclf.evaluation.judgments import CONFIDENCE, KINDS, MOST_NATS, Kind, class_shares, may_help
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import (
     BASELINE,
@@ -125,8 +114,8 @@ class Verdict:
 def defined(comparison: Comparison) -> str:
     """Return what the words of a verdict mean."""
     return (
-        f"± is {ERROR}. Clear differences allow for the number of models compared: all hold together with "
-        f"{100 * CONFIDENCE:.0f}% confidence. So a model may be clearly better on its own page, and probably here. "
+        f"± is {ERROR}. Clear differences between models allow for their number: all hold together with "
+        f"{100 * CONFIDENCE:.0f}% confidence. Each model is compared with the class shares alone, as on its own page. "
         "Probable differences exceed one standard error. A difference that other folds could undo counts as neither. "
         f"Differences of log loss below {comparison.matters:.2g} do not matter; if surely below, models are tied."
     )
@@ -171,7 +160,7 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     models = standings(comparison, leaders, against=best)
     boosting = [(BOOSTING, NO_RULE)] if comparison.rules_of(BOOSTING) else []
     ranked = standings(comparison, [*leaders, *boosting, BASELINE])
-    baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if one.key == BASELINE)
+    baseline = standing_of_shares(comparison, best)
     against = (
         _against_best(first_upper(entry_subject(comparison, *one.key)), one, best[0], extremes(comparison, *one.key))
         for one in models[1:]
@@ -197,10 +186,7 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     if baseline not in SURE:
         boosting = (BOOSTING, NO_RULE)
         told = comparison.rules_of(BOOSTING) and standings(comparison, [boosting, best], against=boosting)[1].kind
-        tried = any(isinstance(fit, BayesNetClassifier) for fit in comparison.fits.values())
-        if told == "behind":
-            return BOOSTING_HELPS + f"; {JOIN_COLUMNS}" * (not tried)
-        return f"{GATHER}; {CURVE}" if tried else MAY_HELP
+        return may_help(comparison.fits.values(), boosting=told == "behind")
     fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
     if model not in comparison.fits:
         return f"{fit}.predict_proba(X_new)"
@@ -232,9 +218,6 @@ GRADES = {
     "tied": "not better, by enough to matter, than",
 }
 """How answers compare with the class shares, by where these stand behind them."""
-
-BOOSTING_HELPS = "these columns tell more than the models use, as gradient boosting shows"
-"""What to say where no model but boosting is clearly better than the class shares."""
 
 UNDECIDED = "not clearly better than"
 """How they compare where the rows do not tell."""
@@ -408,16 +391,16 @@ def _infinite(comparison: Comparison) -> list[str]:
 def _no_better_than_shares(comparison: Comparison) -> list[str]:
     """Name the models and rules, beside the best, whose log loss is above that of the class shares."""
     entries = [(model, rule) for model in comparison.models for rule in comparison.rules_of(model)]
-    entries = [key for key in entries if key != comparison.best]
-    grades = {"behind": "Clearly worse than", "leaning": "Probably worse than", "open": "Not better than"}
     found: dict[str, list[str]] = {}
-    for one in standings(comparison, [*entries, BASELINE], against=BASELINE):
-        if one.kind in grades and one.difference > 0 and np.isfinite(one.loss):
-            under = "" if one.rule == NO_RULE else f" under {one.rule}"
-            larger = f"log loss larger by {pair(one.difference, one.error)}"
-            found.setdefault(grades[one.kind], []).append(f"{full_name(comparison, one.model)}{under} ({larger})")
+    for key in entries:
+        shares = standing_of_shares(comparison, key)
+        if key != comparison.best and shares.difference < 0 and np.isfinite(shares.difference):
+            under = "" if key[1] == NO_RULE else f" under {key[1]}"
+            larger = f"log loss larger by {pair(-shares.difference, shares.error)}"
+            name = f"{full_name(comparison, key[0])}{under} ({larger})"
+            found.setdefault(against_shares(comparison, key), []).append(name)
     return [
-        f"{grade} always predicting the class shares: {listed(named, LISTED_NAMES, AND_MORE, ' and ')}."
+        f"{first_upper(grade)} always predicting the class shares: {listed(named, LISTED_NAMES, AND_MORE, ' and ')}."
         for grade, named in found.items()
     ]
 

@@ -136,14 +136,15 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
         f"Naive Bayes ({NAMED}) and logistic regression (lr) were compared on 150 rows and 4 columns"
     )
     assert "by 3-fold stratified cross-validation" in said
-    assert "Rules: mle: plug in the maximum likelihood estimate; " in said
+    assert "The Bayesian models answered at their maximum likelihood estimate (mle), " in said
+    assert "Logistic regression (lr): log-odds are linear in the columns. Priors were " in said
     missing = ["9 cells are missing: nb leaves them out of the likelihood."]
     assert (_missing({"nb": bc.NaiveBayes()}, 9), _missing({"nb": bc.NaiveBayes()}, 0)) == (missing, [])
     means = load_iris().data.mean(axis=0)
     assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for mu" in said
     assert "Normal(0, 2.5²) for weight" in said
     assert comparison.seed == 0
-    assert said.endswith("seed 0.")
+    assert "seed 0. References: " in said
 
 
 def of_table(values, **options):
