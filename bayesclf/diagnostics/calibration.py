@@ -104,7 +104,7 @@ def confidence(context: Context) -> Answer:
     says = (
         f"mean confidence {sure:.3f}, accuracy {accuracy:.3f} (difference {gap}); calibration error "
         f"{line['error']:.3f}, where calibrated probabilities would show {line['if_calibrated']:.3f} "
-        f"(p = {line['p_value']:.3f}; rule {answers.own!r}, {answers.setting})"
+        f"(p = {line['p_value']:.3f}, limit {thresholds.SIGNIFICANCE}; rule {answers.own!r}, {answers.setting})"
     )
     excess = line["error"] - line["if_calibrated"]
     off = line["p_value"] < thresholds.SIGNIFICANCE and excess > thresholds.MIN_CALIBRATION_EXCESS
@@ -155,7 +155,8 @@ def disagreement(context: Context) -> Answer:
     They are reported where they are more than `MAX_DISAGREEMENT` of all rows that are like them, by a binomial test.
     """
     answers = context.held_out
-    decided = {rule: found.log_proba.argmax(axis=1) for rule, found in answers.answered.items() if rule != "gibbs"}
+    shown = {"map", "bayes-optimal", "predictive", answers.own} - {"gibbs"}
+    decided = {rule: found.log_proba.argmax(axis=1) for rule, found in answers.answered.items() if rule in shown}
     if len(decided) < 2:
         raise NotApplicable("only one rule could answer")
     codes = np.column_stack(list(decided.values()))

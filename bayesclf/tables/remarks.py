@@ -321,8 +321,8 @@ TIME = re.compile(
     re.IGNORECASE,
 )
 MOMENTS = {
-    "holds dates": (DATE, "derive numbers from dates, such as the year"),
-    "holds times": (TIME, "derive numbers from times, such as the hour"),
+    "holds dates": (DATE, "derive numbers, such as pandas.to_datetime(column).dt.year"),
+    "holds times": (TIME, "derive numbers, such as pandas.to_datetime(column).dt.hour"),
 }
 """What columns of dates and of times hold, the form of each value, and what to do with them."""
 
