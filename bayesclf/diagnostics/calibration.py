@@ -155,8 +155,8 @@ def disagreement(context: Context) -> Answer:
     They are reported where they are more than `MAX_DISAGREEMENT` of all rows that are like them, by a binomial test.
     """
     answers = context.held_out
-    shown = {"map", "bayes-optimal", "predictive", answers.own} - {"gibbs"}
-    decided = {rule: found.log_proba.argmax(axis=1) for rule, found in answers.answered.items() if rule in shown}
+    usual = {"map", "bayes-optimal", "predictive", answers.own} - {"gibbs"}
+    decided = {rule: found.log_proba.argmax(axis=1) for rule, found in answers.answered.items() if rule in usual}
     if len(decided) < 2:
         raise NotApplicable("only one rule could answer")
     codes = np.column_stack(list(decided.values()))
