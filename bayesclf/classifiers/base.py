@@ -794,14 +794,17 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         InputError
             For a classifier that is not fitted, and other columns.
         Refused
-            For missing cells, and what `to_pymc` refuses.
+            For missing cells, new levels, and what `to_pymc` refuses.
         """
         check_is_fitted(self, "classes_")
         rows = self.encode(self.frame(X))
         model = self.model_.page(rows, np.zeros(len(rows), dtype=np.intp))
         axes = [model.named_vars_to_dims.get(variable.name, ()) for variable in model.data_vars]
         if any(own and own[0] not in ("row", "outcome") for own in axes):
-            raise Refused("rows with missing cells have other variables in PyMC; leave them out, or call to_pymc anew")
+            raise Refused(
+                "rows with missing cells, or with levels that no training row has, have other variables in PyMC; leave "
+                "them out, or call to_pymc anew"
+            )
         return {variable.name: variable.get_value() for variable in model.data_vars}
 
     def predict_set(

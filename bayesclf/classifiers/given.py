@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 GIVEN = "draws of the posterior were given"
 """Note of a classifier that answers from given draws."""
 
+UNTEMPERED = "the default rule is bayes-optimal, as tempered needs rows left out, which given draws lack"
+"""Note where the fit that the draws were given to answers under the rule tempered."""
+
 PRIOR_OF_FIT = f"{GIVEN}; these are the priors of the fit, and the draws may have others"
 """What is said of the priors of a classifier that answers from given draws."""
 
@@ -97,7 +100,8 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
     other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}
     other.points_["map"] = DoesNotExist(NO_MODE) if point is None else _point(point, model)
     kept = [note for note in classifier.notes_ if note not in classifier._notes_of_draws]  # noqa: SLF001
-    other.notes_ = list(dict.fromkeys([*kept, GIVEN]))
+    changed = classifier.rule is None and getattr(classifier, "_rule_of_posterior", "") == "tempered"
+    other.notes_ = list(dict.fromkeys([*kept, *([UNTEMPERED] if changed else []), GIVEN]))
     return other  # type: ignore[no-any-return]
 
 

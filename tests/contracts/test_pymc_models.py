@@ -114,6 +114,52 @@ def test_every_model_in_a_users_hands(case, mixed_table, fitted):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.name, marks=() if case.name == "lr mixed" else NIGHTLY) for case in MODELS]
+)
+def test_draws_of_pymc_answer_as_the_classifier(case, mixed_table, fitted):
+    clf, (X, y) = fitted(case), case.table(mixed_table)
+    options = {"progressbar": False, "random_seed": 1, "compute_convergence_checks": False}
+    drawn = pm.sample(400, tune=600, chains=2, cores=1, model=clf.to_pymc(X, y), **options)
+    given = clf.with_posterior(drawn)
+    own = clf.predict_proba(X, "bayes-optimal")
+    np.testing.assert_allclose(given.predict_proba(X, "bayes-optimal"), own, atol=0.06)
+    assert np.abs(given.predict_proba(X, "bayes-optimal") - own).mean() < 0.012
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [bc.NaiveBayes, bc.JointBayes, bc.LogisticRegression])
+def test_rows_drawn_given_the_posterior_have_the_association_of_the_table(make):
+    """θ of the prior would give .5 on average."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["no", "yes"], 200)
+    sign = np.where(rng.random(400) < 0.95, y, y[::-1])
+    X = pd.DataFrame({"sign": sign})
+    clf = make(random_state=1).fit(X, y)
+    few, model = clf.posterior_["posterior"].to_dataset().isel(draw=slice(25)), clf.to_pymc(X, y)
+    found = pm.sample_posterior_predictive(few, model=model, random_seed=1, progressbar=False)["posterior_predictive"]
+    others = [own for own in found.data_vars if own != "y"]
+    signs = found[others[0]].values if others else sign == "yes"
+    assert (signs == found["y"].values).mean() == pytest.approx(0.95, abs=0.04)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [bc.GaussianNB, pytest.param(bc.CategoricalNB, marks=NIGHTLY), partial(bc.LogisticRegression, prior_scale=1.0)],
+)
+def test_the_mode_of_pymc_is_that_of_the_classifier(make, mixed_table):
+    X, y = mixed_table
+    columns = ["ward", "fever"] if make is bc.CategoricalNB else ["age", "dose"]
+    whole = X[columns].notna().all(axis=1)
+    X, y = X.loc[whole, columns], np.asarray(y)[whole]
+    clf = make(random_state=1, **({"alpha": 2.0} if make is bc.CategoricalNB else {})).fit(X, y)
+    point = pm.find_MAP(model=clf.to_pymc(X, y), progressbar=False)
+    given = clf.with_posterior(clf.posterior_, point)
+    np.testing.assert_allclose(given.predict_proba(X, "map"), clf.predict_proba(X, "map"), atol=2e-3)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lr scale", "gnb shared"])
 def test_other_rows_are_set_by_their_data(name, mixed_table, fitted):
     """The page of other rows has the likelihood that a model of them has; P of logistic regression is its own."""
@@ -143,7 +189,7 @@ def test_what_is_refused(mixed_table):
         clf.to_pymc(X[["age", "ward"]], y, np.ones(len(y)))
     gaps = X[["age", "ward"]].copy()
     gaps.iloc[0, 0] = np.nan
-    with pytest.raises(Refused, match="rows with missing cells have other variables"):
+    with pytest.raises(Refused, match="rows with missing cells, or with levels that no training row has, have"):
         clf.pymc_data(gaps)
     with pytest.raises(InputError, match="the posterior lacks 'mu'"):
         clf.with_posterior(clf.posterior_["posterior"].to_dataset()[["pi", "sigma2", "theta_ward"]])
