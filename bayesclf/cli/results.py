@@ -55,8 +55,8 @@ def show_comparison(
     sentences += ["What not to trust here:", *(f"- {caution}" for caution in said.cautions or (NOTHING,))]
     sentences += [
         f"{one.finding.code} {one.finding.title}: {one.finding.reason}; {one.finding.next_step}."
-        for one in findings_of_columns(diagnoses)
-        if one.finding.section == "tip"  # issues are among what not to trust
+        for one in findings_of(diagnoses)
+        if one.finding.code in OF_COLUMNS and one.finding.section == "tip"  # issues are among what not to trust
     ]
     for sentence in [*sentences, defined(comparison), _time(comparison, seconds)]:
         console.print(wrapped(printable(sentence), console.width), soft_wrap=True)
@@ -64,19 +64,18 @@ def show_comparison(
 
 @dataclass(frozen=True)
 class Found:
-    """An issue or a tip about the columns, and the models that have it; the words are those of the first."""
+    """An issue or a tip, and the models that have it; the words are the first model's."""
 
     finding: Finding
     models: list[str]
 
 
-def findings_of_columns(diagnoses: Mapping[str, Diagnosis]) -> list[Found]:
-    """Return the issues and tips about the columns, by the checks of the fits on all rows, each once."""
+def findings_of(diagnoses: Mapping[str, Diagnosis]) -> list[Found]:
+    """Return the issues and tips of the checks of the fits on all rows, each once."""
     found: dict[str, Found] = {}
     for model, diagnosis in diagnoses.items():
         for one in (*diagnosis.issues, *diagnosis.tips):
-            if one.code in OF_COLUMNS:
-                found.setdefault(one.code, Found(one, [])).models.append(model)
+            found.setdefault(one.code, Found(one, [])).models.append(model)
     return [found[code] for code in sorted(found)]
 
 
@@ -127,7 +126,7 @@ def comparison_json(comparison: Comparison, diagnoses: Mapping[str, Diagnosis], 
         "verdict": [said.headline, *said.findings],
         "cautions": said.cautions,
         "notes": comparison.notes,
-        "checks": [_check(one) for one in findings_of_columns(diagnoses)],
+        "checks": [_check(one) for one in findings_of(diagnoses)],
     }
     return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

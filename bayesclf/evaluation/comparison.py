@@ -207,7 +207,8 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
 
         Columns: `model`; `row`, the place in `X` from 0; `label`; `gap`, the largest difference between two rules in
         the probability of a class; by rule the predicted label, and `P(…)`, the probability of the true label; then the
-        cells. The largest gap comes first. `gibbs`, which draws a hypothesis for each row, is not in the gap.
+        cells. The largest gap comes first. `gibbs`, which draws a hypothesis for each row, is shown, but its
+        disagreement does not count.
         """
         answers = pd.concat([self._disagreements_of(model) for model in self.models], ignore_index=True)
         return pd.concat([answers, self.X.iloc[answers["row"].to_numpy(dtype=np.intp)].reset_index(drop=True)], axis=1)
@@ -217,11 +218,12 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         rules, rows = self.rules_of(model), self.tested[0]
         label = self.y[rows]
         proba = np.array([np.exp(self.answers[model, rule].scores[0].log_proba) for rule in rules])  # (rule, row, …)
-        if len(rules) < 2:
+        steady = [rule != "gibbs" for rule in rules]
+        if sum(steady) < 2:
             return pd.DataFrame({"model": [], "row": rows[:0], "label": self.classes[label[:0]], "gap": []})
         decided = proba.argmax(axis=2)
-        gap = np.ptp(proba[[rule != "gibbs" for rule in rules]], axis=0).max(axis=1)
-        differ = np.flatnonzero(np.ptp(decided, axis=0))
+        gap = np.ptp(proba[steady], axis=0).max(axis=1)
+        differ = np.flatnonzero(np.ptp(decided[steady], axis=0))
         differ = differ[np.argsort(-gap[differ], kind="stable")]
         found = {"model": model, "row": rows[differ], "label": self.classes[label[differ]], "gap": gap[differ]}
         found |= {rule: self.classes[code[differ]] for rule, code in zip(rules, decided, strict=True)}

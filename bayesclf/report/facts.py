@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Array
 from bayesclf.evaluation.score_table import (
     BASELINE,
     HeldOut,
@@ -102,7 +102,7 @@ def _found(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[i
     """Return the share found of each class, or of the classes that are found least often."""
     log_proba, y = held_out.stacked(*key)
     tested, wrong = np.concatenate(held_out.tested), (log_proba.argmax(axis=1) != y).astype(float)
-    counts = _confusion(held_out, key)
+    counts = confusion(held_out, key)
     rows = counts.sum(axis=1)
     right = counts.diagonal()
     train = held_out.train_size * rows / rows.sum()
@@ -136,24 +136,13 @@ def decided(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[
     """Return the rows of each true class decided as each class, as a table."""
     mean = f", a mean over {held_out.repeats} repeats" * (held_out.repeats > 1)
     caption = f"Held-out rows by true class (rows) and predicted class (columns){mean}"
-    counts = table.by_class(confusion(held_out, key), classes, order)
-    return Table(counts, counts, caption=caption)
+    counts = confusion(held_out, key)
+    shown = np.array([[f"{count:,.1f}".removesuffix(".0") for count in line] for line in counts])
+    return Table(table.by_class(counts, classes, order), table.by_class(shown, classes, order), caption=caption)
 
 
-def confusion(held_out: HeldOut, key: Key) -> Integers:
-    """Return the rows of each true class decided as each class, (outcome, outcome), a mean over the repeats.
-
-    Means are rounded down, then up by the largest remainders, so that each line adds up to the rows of its class.
-    """
-    means = _confusion(held_out, key)
-    whole = np.floor(means)
-    missing = np.round(means.sum(axis=1) - whole.sum(axis=1))
-    place = (whole - means).argsort(axis=1, kind="stable").argsort(axis=1)
-    return np.asarray(whole + (place < missing[:, None]), dtype=np.intp)
-
-
-def _confusion(held_out: HeldOut, key: Key) -> Array:
-    """Return the same before it is rounded."""
+def confusion(held_out: HeldOut, key: Key) -> Array:
+    """Return the rows of each true class decided as each class, (outcome, outcome), a mean over the repeats."""
     log_proba, y = held_out.stacked(*key)
     size = log_proba.shape[1]
     counts = np.bincount(y * size + log_proba.argmax(axis=1), minlength=size * size)
@@ -162,7 +151,7 @@ def _confusion(held_out: HeldOut, key: Key) -> Array:
 
 def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     """Return a sentence where labels are not clearly better than a constant one, or hardly find a class; else ""."""
-    counts = _confusion(held_out, key)
+    counts = confusion(held_out, key)
     rows, judged = counts.sum(axis=1), gain(held_out, key, "error")
     recall = np.divide(counts.diagonal(), rows, out=np.ones(len(rows)), where=rows > 0)
     least = int(recall.argmin())
@@ -229,13 +218,17 @@ def errors(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     places = np.argsort(-counts, axis=None, kind="stable")[:MOST_ERRORS]
     names = [str(label) for label in classes]
     named = [
-        f"{counted(int(counts[true, decided]), 'row')} of {names[true]} predicted as {names[decided]}"
+        f"{_rows(counts[true, decided])} of {names[true]} predicted as {names[decided]}"
         for true, decided in zip(*np.unravel_index(places, counts.shape), strict=True)
         if counts[true, decided]
     ]
     if not named:
         return ""
-    total = int(counts.sum())
-    most = "" if total == sum(int(n) for n in counts.flat[places]) else "mostly "
+    most = "" if np.isclose(counts.sum(), counts.flat[places].sum()) else "mostly "
     of = "Errors" if held_out.costs is None else "Errors of the most probable class, without the costs"
     return f"{of}: {most}{joined(named)}."
+
+
+def _rows(count: float) -> str:
+    """Return a number of rows, a mean over repeats, in words."""
+    return counted(int(count), "row") if count % 1 == 0 else f"{count:,.1f} rows"

@@ -20,6 +20,7 @@ from bayesclf.report import names, table
 from bayesclf.report.facts import loss_and_shares
 from bayesclf.report.verdict import ERROR, Verdict, defined, left_out, read
 from bayesclf.rules import RULES
+from bayesclf.tables.columns import kind_of
 from bayesclf.wording import counted, first_upper, joined, listed
 
 MOST = 6
@@ -93,9 +94,9 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
         ),
         *_missing(fits, int(comparison.X.isna().to_numpy().sum())),
         *_codes(list(comparison.fits.values())),
-        *([BOOSTED] if BOOSTING in comparison.peers else []),
+        *_boosted(comparison),
         *read(comparison)[0],
-        *_rules([rule for _, rule in comparison.answers]),
+        *_rules(comparison),
         *([_result(comparison), *judged.findings] if judged.models else [judged.headline]),
         defined(comparison),
     ]
@@ -121,7 +122,7 @@ def _result(comparison: Comparison) -> str:
 MISSING = {
     "ignore": "leaves them out of the likelihood",
     "level": "takes them for levels of their own",
-    "impute": "takes the mean for numbers, with an indicator, and no weight for categories",
+    "impute": "takes the mean of a number, with an indicator, and no weight of a category",
 }
 """What a classifier does with missing cells, by its setting `missing`."""
 
@@ -133,11 +134,12 @@ def _missing(fits: Mapping[str, BayesClassifier], cells: int) -> list[str]:
     return [f"{counted(cells, 'cell is', 'cells are')} missing: {'; '.join(said)}."] if cells and said else []
 
 
-BOOSTED = (
-    "Gradient boosting was scikit-learn's HistGradientBoostingClassifier with its default settings, told which columns "
-    "are categories."
-)
-"""What the line of gradient boosting is."""
+def _boosted(comparison: Comparison) -> list[str]:
+    """Say what the line of gradient boosting is, where there is one."""
+    words = any(kind_of(comparison.X[name]) != "number" for name in comparison.X)
+    told = ", told which columns are categories" * words
+    said = f"Gradient boosting was scikit-learn's HistGradientBoostingClassifier with its default settings{told}."
+    return [said] if BOOSTING in comparison.peers else []
 
 
 def _codes(fits: Sequence[BayesClassifier]) -> list[str]:
@@ -146,11 +148,14 @@ def _codes(fits: Sequence[BayesClassifier]) -> list[str]:
     return ["Logistic regression has a weight for each level of a category."] * ("category" in kinds)
 
 
-def _rules(used: Sequence[str]) -> list[str]:
-    """Say what the rules are."""
-    said = [
-        f"{names.HOW[rule.name].replace('its', 'their')} ({rule.name})" for rule in RULES.values() if rule.name in used
-    ]
+def _rules(comparison: Comparison) -> list[str]:
+    """Say by which rules the models answered, and which models where not all did."""
+    said = []
+    for rule in RULES:
+        models = [model for model in comparison.fits if rule in comparison.rules_of(model)]
+        of = "" if len(models) == len(comparison.fits) else f", {joined(models)}"
+        if models:
+            said.append(f"{names.HOW[rule].replace('its', 'their')} ({rule}{of})")
     return [f"The Bayesian models answered {joined(said)}."] if said else []
 
 

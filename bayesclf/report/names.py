@@ -52,7 +52,7 @@ HOW = {
 ENGINES = {
     "MLE": "maximum likelihood, without a posterior",
     "MAP": "mode of the posterior (MAP) alone",
-    "Exact": "posterior in closed form ({draws} where a rule averages over parameters)",
+    "Exact": "exact posterior, in closed form or by quadrature ({draws} where a rule averages over parameters)",
     "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",
     "NUTS": "posterior by NUTS ({chains}, {draws} in all)",
     "Slice": "posterior by elliptical slice sampling ({chains}, {draws} in all)",

@@ -158,7 +158,7 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
         found = found.dropna(axis=1, how="all")  # without rules of other models
         heading = "Rows on which the rules disagree, counted from 1, the largest gap first"
         caption = (
-            "gap is the largest difference of a class's probability between rules; gibbs, one draw, is not in it. "
+            "gap is the largest difference of a class's probability between rules; gibbs, one draw, does not count. "
             "P(rule) is the probability that a rule gives the true class of the row."
         )
         shown = Table(found, caption=caption, most=MOST_DISAGREEMENTS)

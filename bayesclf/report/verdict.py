@@ -55,7 +55,10 @@ if TYPE_CHECKING:
 NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-hat", "Student's")
 """First words of titles that are proper names and keep their capital within a sentence."""
 
-ERROR = "one standard error over the rows, with Nadeau and Bengio's allowance for training rows that folds share"
+ERROR = (
+    "one standard error over the rows, with Nadeau and Bengio's allowance for training rows that folds share, and over "
+    "the choice of repeated folds"
+)
 """What ± is, everywhere."""
 
 NOTHING = (
@@ -115,9 +118,10 @@ def defined(comparison: Comparison) -> str:
     """Return what the words of a verdict mean."""
     return (
         f"± is {ERROR}. Clear differences between models allow for their number: all hold together with "
-        f"{100 * CONFIDENCE:.0f}% confidence. Each model is compared with the class shares alone, as on its own page. "
-        "Probable differences exceed one standard error. A difference that other folds could undo counts as neither. "
-        f"Differences of log loss below {comparison.matters:.2g} do not matter; if surely below, models are tied."
+        f"{100 * CONFIDENCE:.0f}% confidence. Each model is compared with the class shares by itself. Probable "
+        "differences exceed one standard error. A difference that other folds may undo is neither clear nor probable. "
+        f"Differences of log loss below {comparison.matters:.2g} do not matter; models that surely differ by less are "
+        "tied."
     )
 
 

@@ -101,7 +101,7 @@ def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     base += ["--keep", "id"]
     words = " ".join(command(*base).out.split())
     assert "- nb, identifiers among the columns: 'id' looks like the name or number of a row" in words
-    (found,) = json.loads(command(*base, "--json", "-").out)["checks"]
+    (found,) = (one for one in json.loads(command(*base, "--json", "-").out)["checks"] if one["code"] == "M08")
     assert (found["code"], found["title"], found["models"]) == ("M08", "Identifiers among the columns", ["nb"])
     assert found["reason"].startswith("'id' looks like the name or number of a row")
     assert found["next_step"]

@@ -136,7 +136,7 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
         f"Naive Bayes ({NAMED}) and logistic regression (lr) were compared on 150 rows and 4 columns"
     )
     assert "by 3-fold stratified cross-validation" in said
-    assert "The Bayesian models answered at their maximum likelihood estimate (mle), " in said
+    assert "The Bayesian models answered at their maximum likelihood estimate (mle, " in said
     assert "Logistic regression (lr): log-odds are linear in the columns. Priors were " in said
     missing = ["9 cells are missing: nb leaves them out of the likelihood."]
     assert (_missing({"nb": bc.NaiveBayes()}, 9), _missing({"nb": bc.NaiveBayes()}, 0)) == (missing, [])
