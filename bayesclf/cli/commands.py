@@ -34,7 +34,7 @@ def compare(
     target: options.Target = None,
     models: Annotated[str, option("--models", "NAMES", "Classifiers, separated by commas.")] = options.DEFAULT_MODELS,
     rules: Annotated[
-        str | None, option("--rules", "NAMES", "Rules, separated by commas; or all.", "map, bayes-optimal")
+        str | None, option("--rules", "NAMES", "Rules, separated by commas; or all.", "map, bayes-optimal, its own")
     ] = None,
     inference: Annotated[str, option("--inference", "NAME", "Engine; or MODEL=NAME,…")] = AUTO,
     cv: Annotated[int, option("--cv", "K", "Number of folds.", least=2)] = 5,

@@ -371,7 +371,7 @@ def rules_along(
     InputError
         For a column, class or rule that there is not.
     Refused
-        For text and sparse tables, and for a rule that cannot answer.
+        For text and sparse tables, and where no rule can answer.
     """
     require(Whole(0), hypotheses=hypotheses)
     named = _named(rules, "line")
@@ -397,12 +397,21 @@ def rules_along(
             proba = clf.predict_proba(rows, rule=Gibbs(draw=draw))[:, code]
             ax.plot(x, proba, color=style.look_of("gibbs").color, linewidth=0.6, alpha=0.45, zorder=1)
         ax.plot([], [], color=style.look_of("gibbs").color, linewidth=0.6, label="single hypotheses")
+    silent: dict[str, str] = {}
     for name, rule in named.items():
         look = style.look_of(resolve(rule)[0].name)
-        proba = clf.predict_proba(rows, rule=rule)[:, code]
-        ax.plot(x, proba, color=look.color, linewidth=2, label=name, zorder=3)
+        try:
+            proba = clf.predict_proba(rows, rule=rule)[:, code]
+        except (DoesNotExist, Refused) as reason:
+            silent[name] = str(reason)
+        else:
+            ax.plot(x, proba, color=look.color, linestyle=look.line, linewidth=2, label=name, zorder=3)
+    if len(silent) == len(named):
+        raise Refused("; ".join(silent.values()))
     ax.scatter(own, np.where(codes == code, 1.03, -0.03), s=14, color=style.ink(), alpha=0.5, marker="|", zorder=2)
-    ax.set(xlabel=style.plain(feature), ylabel=f"P({style.plain(clf.classes_[code])} | x)", ylim=(-0.06, 1.06))
+    missing = f"\nn/a: {', '.join(silent)}" if silent else ""
+    label = f"P({style.plain(clf.classes_[code])} | x)"
+    ax.set(xlabel=style.plain(feature) + missing, ylabel=label, ylim=(-0.06, 1.06))
     ax.legend(frameon=False, fontsize="small")
     style.quiet(ax)
     return figure

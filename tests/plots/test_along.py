@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf import plots
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Refused
 from bayesclf.rules import Gibbs
 
 
@@ -50,3 +50,12 @@ def test_a_column_that_is_no_number_is_refused(play_tennis):
     with pytest.raises(InputError, match="feature must be a column of numbers, not 'outlook'"):
         plots.rules_along(clf, X, play_tennis.y, "outlook")
     assert len(plots.rules_along(clf, X, play_tennis.y, rules=["map"]).axes[0].lines) == 1
+
+
+def test_a_rule_that_cannot_answer_is_named_below():
+    X, y = load_iris(return_X_y=True)
+    clf = bc.GaussianNB(random_state=1).fit(X, y)
+    given = clf.with_posterior(clf.posterior_)  # whose mode is not known
+    assert plots.rules_along(given, X, y).axes[0].get_xlabel().endswith("n/a: map")
+    with pytest.raises(Refused, match="the mode of a posterior"):
+        plots.rules_along(given, X, y, rules=["map"])
