@@ -23,7 +23,7 @@ import pandas as pd
 
 import bayesclf as bc
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.score_table import BASELINE, standings
+from bayesclf.evaluation.score_table import standing_of_shares, standings
 
 TABLES = ("breast_cancer_ljubljana", "promoters", "sonar")
 SEEDS = 50
@@ -41,8 +41,7 @@ def grade(found: Comparison, folds: str) -> dict[str, Any]:
 
     The differences are in standard errors; that from the other model is negative where naive Bayes is recommended.
     """
-    ranked = {(one.model, one.rule): one for one in standings(found, [*found.leaders, BASELINE], against=found.best)}
-    shares, other = ranked[BASELINE], standings(found, found.leaders, against=found.best)[1]
+    shares, other = standing_of_shares(found, found.best), standings(found, found.leaders, against=found.best)[1]
     best = found.best[0] if other.kind in ("behind", "leaning") else "either"
     sign = -1 if found.best[0] == "nb" else 1
     sizes = {"shares": shares.difference / shares.error, "other": sign * other.difference / other.error}
