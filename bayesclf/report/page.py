@@ -91,7 +91,7 @@ def _standing(comparison: Comparison, judged: verdict.Verdict) -> Figure:
         partial(draw_standings, judged.models, [first_upper(name) for name in called]),
         "standing",
         "Log loss of each model",
-        "Each model under its recommended rule. Bars show one standard error of the difference from the first.",
+        "Each model under its leading rule. Bars show one standard error of the difference from the first.",
     )
 
 

@@ -12,7 +12,7 @@ from bayesclf.decisions import REJECTED
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.judgments import CONFIDENCE, KINDS, MOST_NATS, Kind, class_shares, may_help
-from bayesclf.evaluation.peers import BOOSTING, NO_RULE
+from bayesclf.evaluation.peers import BOOSTING, NO_RULE, line_name
 from bayesclf.evaluation.score_table import (
     BASELINE,
     HeldOut,
@@ -25,6 +25,7 @@ from bayesclf.evaluation.score_table import (
     score_table,
     standing_of_shares,
     standings,
+    useful,
     with_error,
 )
 from bayesclf.progress import Tell, silent
@@ -247,6 +248,8 @@ def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Stand
     if baseline.kind == "leaning":
         return f"{first_upper(entry_subject(comparison, *best))} is {better}: its log loss is {size}."
     if baseline.kind != "behind":
+        if baseline.difference < 0:
+            better = "better than always predicting the class shares"
         return f"No model is {better.removeprefix('not ')}: the log loss of the best, {name}, is {size}."
     use = f"Use {name}: its log loss is {size}."
     if not others:
@@ -325,12 +328,12 @@ def _accuracy(comparison: Comparison) -> tuple[str, ...]:
     own = next(standing for standing in found if standing.key == best)
     leader = found[0]
     constant = mean(comparison, BASELINE, "error")
-    if own.kind not in SURE or leader.loss >= constant or np.isinf(mean(comparison, best, "log_loss")):
+    if own.kind not in SURE or leader.loss >= constant or not useful(comparison, best):
         return ()
-    name = entry_name(comparison, *leader.key)
+    name = entry_subject(comparison, *leader.key)
     size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
     return (
-        f"{first_upper(name)} has the best accuracy of these models, {SURE[own.kind]} above that of {best[0]} "
+        f"{first_upper(name)} has the best accuracy of these models, {SURE[own.kind]} above that of {line_name(*best)} "
         f"(by {size}).",
     )
 
