@@ -64,8 +64,9 @@ def compare(
     from bayesclf.cli.results import comparison_json, show_comparison
     from bayesclf.engines.inference import ENGINES
     from bayesclf.evaluation import comparison as evaluation
+    from bayesclf.evaluation.score_table import useful
     from bayesclf.report import write_comparison
-    from bayesclf.report.verdict import checks_of_fits, verdict
+    from bayesclf.report.verdict import checks_of_fits
     from bayesclf.rules import RULES, resolve
 
     if max_minutes is not None and not 0 < max_minutes < np.inf:
@@ -109,7 +110,8 @@ def compare(
     diagnoses = checks_of_fits(found)
     if (path := outputs["--json"]) is not None:
         write_text(path, comparison_json(found, diagnoses, training))
-    next_command = _fit_command(context, found.best[0], engines) if verdict(found).useful and text is None else ""
+    fits = text is None and bool(found.leaders) and useful(found, found.best)
+    next_command = _fit_command(context, found.best[0], engines) if fits else ""
     if not next_command.isprintable() or len(next_command) > LONGEST_COMMAND:
         next_command = ""
     if (path := outputs["--report"]) is not None:

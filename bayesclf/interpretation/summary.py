@@ -130,15 +130,12 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     """Return one row per class and column, of one unit more."""
     if isinstance(classifier, LogisticRegression):
         design: Any = classifier.model_.design  # type: ignore[attr-defined]
-        names, groups, tree, reference = (
-            design.names,
-            _categories(design),
-            classifier.posterior_,
-            _reference(classifier),
-        )
+        names, groups = design.names, _categories(design)
+        tree, reference = classifier.posterior_, _reference(classifier)
     elif isinstance(classifier, GenerativeClassifier):
         implied = classifier.to_logistic()
-        names, groups, tree, reference = implied.columns, _levels(classifier), implied.posterior_, implied.reference
+        names, groups = implied.columns, _levels(classifier)
+        tree, reference = implied.posterior_, implied.reference
     else:
         raise Refused(f"{type(classifier).__name__} has no odds ratios; pass of='parameters'")
     intercept, weight = _centered(_coefficients(classifier, tree), names, groups)

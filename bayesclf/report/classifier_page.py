@@ -313,8 +313,8 @@ def _predictions(
     shown = largest_effects(classifier, X, columns)
     found = average_effects(classifier, X, shown, order)
     if found is not None:
-        of = "" if len(columns) <= table.MOST_COLUMNS else "the first "
-        of = f"{of}{min(len(columns), table.MOST_COLUMNS)} columns"
+        first = "the first " * (len(columns) > table.MOST_COLUMNS)
+        of = f"{first}{min(len(columns), table.MOST_COLUMNS)} columns"
         rest = f"the {len(shown)} of {of} with the largest effect on {SCREENED} rows"
         some = f" The table has {rest}; clf.effects(X, column) has any." if len(columns) > len(shown) else ""
         means = f": posterior means and {100 * CI_PROB:.0f}% intervals" * (classifier.draws_ is not None)

@@ -106,11 +106,10 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
 
 def _model(name: str, fit: BayesClassifier, priors: Priors) -> str:
     """Return what a model assumes, under which priors it was fitted, and how."""
-    assumed = names.ASSUMED.get(type(fit).__name__, "")
-    said = [f"{first_upper(name)}: {assumed}."] if assumed else []
+    said = [f"{names.ASSUMED[kind]}."] if (kind := type(fit).__name__) in names.ASSUMED else []
     if not isinstance(fit.inference_, MLE):
         said.append(f"The fit's {_priors(priors)}" if is_given(fit) else first_upper(_priors(priors)))
-    return " ".join([*said, f"Inference: {names.engine_name(fit)}."])
+    return f"{first_upper(name)}: {' '.join([*said, f'Inference: {names.engine_name(fit)}.'])}"
 
 
 def _result(comparison: Comparison) -> str:
