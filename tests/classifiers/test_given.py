@@ -5,6 +5,7 @@ import pytest
 from helpers.classifiers import NUMBERS, WORDS
 
 import bayesclf as bc
+from bayesclf.classifiers import given as of_given
 from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 
@@ -78,6 +79,7 @@ def test_notes_on_the_draws_of_the_fit_are_left_out(clf, table, tmp_path):
     assert any(word in note for note in clf.notes_ for word in words)
     notes = bc.load(tmp_path / "fitted.nc").with_posterior(clf.posterior_).notes_
     assert notes[-1] == "draws of the posterior were given"
+    assert (of_given.UNTEMPERED in notes) == isinstance(clf, bc.NaiveBayes)
     assert not any(word in note for note in notes for word in words)
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Gaussian, LogNormal, Poisson
+from bayesclf.families import Axes, LogNormal, Poisson
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence
 from bayesclf.families.cells import MOST_VALUES, REAL, ValueCounts
 
@@ -81,17 +81,19 @@ def test_evidences_compare_whatever_the_units(factor, rng):
     np.testing.assert_allclose(list(ratios.values()), 0.0, atol=1e-6)
 
 
-def test_evidence_of_a_density_is_that_of_its_cells(rng):
+@pytest.mark.parametrize(("name", "least"), [("Gaussian", -np.inf), ("exponential", 0.0)])
+def test_evidence_of_a_density_is_that_of_its_cells(name, least, rng):
     """The product of one-step-ahead probabilities of cells, each an integral over the cell."""
     X, y = np.round(rng.normal(3.0, 1.0, 12), 1), np.zeros(12, dtype=int)
-    family, axes = Gaussian(), Axes(("0",), ("x",))
+    X[3] = 0.0  # half of whose cell an exponential column can have
+    family, axes = CANDIDATES[name].family, Axes(("0",), ("x",))
     now = family.resolve_prior(family.statistics(X[:, None], y, axes))
     total = 0.0
     for x in X:
-        cell = np.linspace(x - 0.05, x + 0.05, 101)
+        cell = np.linspace(max(x - 0.05, least), x + 0.05, 101)
         total += np.log(np.trapezoid(np.exp(now.log_predictive(cell[:, None])[:, 0]), cell))
         now = now.posterior(family.statistics(np.array([[x]]), y[:1], axes))
-    np.testing.assert_allclose(evidence(X, y)["Gaussian"], total, rtol=2e-3)
+    np.testing.assert_allclose(evidence(X, y)[name], total, rtol=2e-3)
 
 
 def test_evidence_of_a_mass_and_a_density_multiplies_both(rng):

@@ -16,6 +16,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import bayesclf as bc
 from bayesclf.errors import InputError
+from bayesclf.evaluation.judgments import may_help
 from bayesclf.evaluation.score_table import over_confidence
 from bayesclf.report import classifier_page, page, table, write_comparison
 from bayesclf.report.facts import area_under_roc, confusion, facts
@@ -360,3 +361,29 @@ def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
     judged = verdict(dear)
     assert "always deciding for 'no'" in str(dear)
     assert "always deciding for 'no' (0.100)" in " ".join(judged.findings)
+
+
+@pytest.mark.parametrize(("seed", "shift", "said"), [(123, 1.0, "Use "), (14, 0.62, "No model is better than always")])
+def test_each_model_is_compared_with_the_class_shares_by_itself(seed, shift, said):
+    """With the other model, a difference of 2.3 standard errors is not clear; and a negative one is no gain."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(80) % 2
+    X = rng.normal(size=(80, 2))
+    X[:, 0] += shift * y
+    models = {"nb": bc.GaussianNB(), "lr": bc.LogisticRegression(prior_scale=1.0, inference="map")}
+    found = bc.compare(models, X, y, ["map"], random_state=0, repeats=1, progress=False, boosting=False)
+    assert verdict(found).headline.startswith(said)
+
+
+def test_a_network_is_not_advised_again():
+    assert "--models tan" in may_help([bc.NaiveBayes()])
+    assert "--models tan" in may_help([bc.NaiveBayes()], boosting=True)
+    tried = [bc.NaiveBayes(), bc.BayesNetClassifier()]
+    assert "tan" not in may_help(tried) + may_help(tried, boosting=True)
+
+
+def test_one_drawn_hypothesis_is_no_disagreement(play_tennis):
+    rules = ["map", "bayes-optimal", "gibbs"]
+    found = bc.compare({"nb": bc.NaiveBayes(random_state=1)}, play_tennis.X, play_tennis.y, rules, cv=2, repeats=1)
+    assert (found.disagreements["map"] != found.disagreements["bayes-optimal"]).all()
+    assert "gibbs" in found.disagreements

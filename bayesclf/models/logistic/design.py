@@ -242,11 +242,11 @@ class WeightedRows:
         if any(sparse.issparse(part) for part in self.rows.cells):
             return self
         parts = (part.columns if isinstance(part, Numbers) else part.T for part in self.rows.cells)
-        columns = [*chain.from_iterable(parts)]
+        columns = list(chain.from_iterable(parts))
         if any(len(pd.unique(column)) > WORTHWHILE * len(column) for column in columns):
             return self
-        columns = [self.y, *columns]
-        cells = pd.DataFrame({place: column + 0 for place, column in enumerate(columns)}, copy=False)  # −0 is 0
+        every = enumerate([self.y, *columns])
+        cells = pd.DataFrame({place: column + 0 for place, column in every}, copy=False)  # −0 is 0
         kind, kinds = pd.factorize(pd.util.hash_pandas_object(cells, index=False))
         if len(kinds) > WORTHWHILE * len(kind):
             return self
