@@ -115,7 +115,7 @@ class GenerativeClassifier(BayesClassifier):
         P(y = k): the posterior mean; with the rule ``"map"`` or ``"mle"`` that point; or what was given.
     left_out_ : LeftOut or None
         Densities of up to 5,000 training rows, at even distances, each under the model without that row; the rule
-        ``"tempered"`` learns from them. The fit keeps these rows until they are asked for. None where the posterior
+        ``"tempered"`` learns from them. The fit keeps these rows until they are needed. None where the posterior
         has no closed form, and after `partial_fit`.
     temper_ : xarray.Dataset
         Draws of T and b of the rule ``"tempered"``.
@@ -221,7 +221,7 @@ class GenerativeClassifier(BayesClassifier):
     @property
     @may_be_absent
     def left_out_(self) -> LeftOut | None:
-        """Densities of training rows under the model without each of them, computed when they are first asked for."""
+        """Densities of training rows under the model without each of them, computed on first use."""
         check_is_fitted(self, "classes_")
         rows: Any = self._left_out
         if callable(rows):

@@ -226,7 +226,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _of_excel(data: bytes, path: Path, asked: Collection[str]) -> tuple[bytes, str, list[str]]:
-    """Return the first sheet of an Excel file with a column that is asked for, as csv, its name, and other names."""
+    """Return the first sheet of an Excel file with a requested column, as csv, its name, and other names."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
             require_bytes(sum(one.file_size for one in packed.infolist()), f"{path}, unpacked,", "give a part of it")

@@ -192,7 +192,7 @@ def test_rows_where_the_rules_disagree_are_named():
     evidence = found(gaussian(X, y), "Y05").evidence
     rules = ["map", "bayes-optimal", "predictive"]
     assert len(evidence)
-    assert "mean" not in evidence  # no one's answer unless it is asked for
+    assert "mean" not in evidence  # which comparisons show only on request
     assert (evidence[rules].nunique(axis=1) > 1).all()
     assert (y[evidence["row"] - 1] == evidence["label"]).all()  # rows are counted from 1
 
