@@ -111,7 +111,7 @@ def _first(
     if held_out is not None and answer:
         drawn = reliability(held_out, held_out.best, "held-out-reliability", "the probabilities")
         found = facts(held_out, held_out.best, classes, order)
-        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
+        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}; ± is one standard error")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
         if not useful(held_out, held_out.best) and not infinite_losses(held_out, held_out.best)[0]:
             next_step = Text(f"Next: {may_help([classifier])}")

@@ -27,7 +27,7 @@ BEST = "–"
 """What the recommended entry has instead of a difference from it."""
 
 MEANINGS = {
-    "accuracy": "share of rows whose class was predicted, ± standard error; for gibbs the expected share",
+    "accuracy": "share of rows whose class was predicted, ± standard error",
     "log loss": "mean of −log P(true class), ± standard error; smaller is better",
     "difference": "of the log loss from that of the first line, on the same rows",
     "Brier": "squared error of the probabilities, summed over the classes; between 0 and 2",
@@ -67,8 +67,9 @@ def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
         "Brier": pair(record["brier"], record["brier_se"]),
     }
     if "calibration_error" in record:
-        error, expected = number(record["calibration_error"]), number(record["calibration_expected"])
-        line["calibration error"] = f"{error} ({expected} if calibrated)"
+        error, expected = record["calibration_error"], record["calibration_expected"]
+        known = np.isfinite(error)
+        line["calibration error"] = f"{number(error)} ({number(expected)} if calibrated)" if known else ""
         line["differs"] = percent(record["disagreement"]) if np.isfinite(record.get("disagreement", np.nan)) else ""
     if "cost" in record:
         line |= {"cost": pair(record["cost"], record["cost_se"]), "rejected": percent(record["rejected"])}
