@@ -249,11 +249,11 @@ def check_kinds(models: Iterable[str], kinds: Mapping[str, str], texts: Iterable
                 remedies.append(named_option("drop", [*wrong]))
             if allowed == USUAL_KINDS and len(kinds) > 1:
                 remedies.append(named_option("kind", dict.fromkeys(wrong, allowed[-1])))
-            last = "choose another --model" if only else f"leave {model} out"
+            said = listed([*remedies, "choose another --model" if only else f"leave {model} out"], last=", or ")
             raise InputError(
                 f"column{'s' * (len(wrong) > 1)} {named([*wrong])} hold{'s' * (len(wrong) == 1)} "
                 f"{joined(dict.fromkeys(PLURAL[kind] for kind in wrong.values()))}, and {model} takes "
-                f"{joined(PLURAL[own] for own in allowed)}; {'say ' * bool(remedies)}{listed([*remedies, last], last=', or ')}"
+                f"{joined(PLURAL[own] for own in allowed)}; {'say ' * bool(remedies)}{said}"
             )
 
 
