@@ -368,25 +368,29 @@ def folds_of_rows(comparison: HeldOut) -> Integers:
 def odd_fold(comparison: HeldOut, key: Key, other: Key) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """Return both log losses in the fold that makes much of their difference, and in all other folds; None without one.
 
-    Such a fold is an outlier by the t test of its deleted residual, at a level of `ODD` for all folds. Without it, the
-    difference changes by more than half, and by an amount that matters.
+    Such a fold is an outlier by the t test of its deleted residual, at a level of `ODD` for all folds. Of repeats, only
+    what differs from the same rows in other folds counts. Without the fold, the difference changes by more than half,
+    and by an amount that matters.
     """
+    losses = np.array([_losses(comparison, one, "log_loss") for one in (key, other)])
     folds = folds_of_rows(comparison)
     rows = np.bincount(folds)
-    sums = np.array([np.bincount(folds, _losses(comparison, one, "log_loss")) for one in (key, other)])
-    if len(rows) < FEWEST_FOLDS or not np.isfinite(sums).all():
+    if len(rows) < FEWEST_FOLDS or not np.isfinite(losses).all():
         return None
-    there, elsewhere = sums / rows, (sums.sum(axis=1, keepdims=True) - sums) / (rows.sum() - rows)
-    means, without = there[1] - there[0], elsewhere[1] - elsewhere[0]
-    place = int(np.abs(means - means.mean()).argmax())
+    differences = losses[1] - losses[0]
+    every = differences.reshape(comparison.repeats, -1)
+    own = every - (every.mean(axis=0) if comparison.repeats > 1 else every.mean())
+    means = np.bincount(folds, own.ravel()) / rows
+    place = int(np.abs(means).argmax())
     rest = np.delete(means, place)
     spread = rest.std(ddof=1) * np.sqrt(1 + 1 / len(rest))
     limit = stdtrit(len(rest) - 1, 1 - ODD / 2 / len(rows))
-    total = (sums[1] - sums[0]).sum() / rows.sum()
-    moved = abs(total - without[place])
+    there, elsewhere = (losses[:, chosen].mean(axis=1) for chosen in (folds == place, folds != place))
+    total = differences.mean()
+    moved = abs(total - elsewhere[1] + elsewhere[0])
     if abs(means[place] - rest.mean()) <= limit * spread or moved <= max(abs(total) / 2, comparison.matters):
         return None
-    return tuple(there[:, place]), tuple(elsewhere[:, place])
+    return tuple(there), tuple(elsewhere)
 
 
 def row_losses(comparison: HeldOut, key: Key, metric: str = "log_loss") -> Array:
