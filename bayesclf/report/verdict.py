@@ -127,12 +127,13 @@ def defined(comparison: Comparison) -> str:
 
 
 def checks_of_fits(comparison: Comparison, tell: Tell = silent) -> dict[str, Diagnosis]:
-    """Return the checks of the fits on all rows, by model; `tell` is told of each."""
+    """Return the checks of the fits on all rows, by model; `tell` is told of each. They are made once."""
     from bayesclf.diagnostics import diagnose  # the display of a comparison in a notebook needs no checks
 
-    labels, found = comparison.classes[comparison.y], dict[str, "Diagnosis"]()
+    labels, found = comparison.classes[comparison.y], comparison.checked
     for done, (name, fit) in enumerate(comparison.fits.items(), 1):
-        found[name] = diagnose(fit, comparison.X, labels, checks=CHECKED)
+        if name not in found:
+            found[name] = diagnose(fit, comparison.X, labels, checks=CHECKED)
         tell(f"checks of {name}", done, len(comparison.fits))
     return found
 
