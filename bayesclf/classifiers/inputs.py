@@ -260,8 +260,8 @@ def checked_weights(sample_weight: Any, rows: int) -> Array:
     if total > LARGEST or least < SMALLEST:
         what = f"a sum of {total:.1e}" if total > LARGEST else f"one of {least:.1e}"
         raise InputError(
-            f"sample_weight has {what}, but weights above 0 and their sum must be between {SMALLEST:g} and "
-            f"{LARGEST:g}; divide all by a number, or give rows that should not count 0"
+            f"sample_weight has {what}; positive weights and their sum must be between {SMALLEST:g} and {LARGEST:g}, "
+            "so rescale them, or set negligible ones to 0"
         )
     return np.asarray(weight, dtype=float)
 

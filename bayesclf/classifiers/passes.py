@@ -247,8 +247,8 @@ class Found:
         kinds, of_others = ([column.kind for column in found.value.columns] for found in (self, other))
         if (names, kinds) != (others, of_others):
             raise Unlike(
-                "the columns of some parts are in another order, or hold words in one and numbers in another; bring "
-                "them into one order, and declare what they hold (kinds={…}, --kind)"
+                "the parts differ in the order or in the kinds of their columns; use one order, and declare the kinds "
+                "(kinds={…}, --kind)"
             )
         return Found(self.clf, self.value + other.value, rows, unlabeled, signs)
 
@@ -327,8 +327,8 @@ class StreamedTable:
         """Raise `InputError` if the table can be read once only."""
         if self.client is None and not self._opened[0].again:
             raise InputError(
-                f"{what} reads its rows many times, and {self._opened[0].where} can be read once; give files, a list "
-                "of tables, or a function that returns an iterator of them"
+                f"{what} reads its rows many times, but {self._opened[0].where} can be read only once; give files, a "
+                "list of tables, or a function that returns an iterator"
             )
 
     def passed(self, clf: Any, step: Step) -> Found:
@@ -377,8 +377,8 @@ def parts_of(source: Any) -> list[Any]:
             raise InputError("the list of tables is empty; give at least one")
         return [os.path.abspath(part) if isinstance(part, str | os.PathLike) else part for part in source]
     raise InputError(
-        "with a client the source must have parts that workers can read: files that they all see, a dask.dataframe, or "
-        f"a list of tables, not an object of type {type(source).__name__}"
+        "with a client the source must be files that all workers can read, a dask.dataframe or a list of tables, not "
+        f"an object of type {type(source).__name__}"
     )
 
 
@@ -416,7 +416,7 @@ def _result(future: Any, client: Any) -> Any:
     try:
         return future.result()
     except KilledWorker as error:
-        raise Stopped(f"the workers of Dask die during the work ({one_line(error)})") from None
+        raise Stopped(f"Dask workers died during the work ({one_line(error)})") from None
     except (CancelledError, OSError) as error:
         if not future.cancelled() and client.status == "running":
             raise  # an error of the work itself

@@ -155,7 +155,7 @@ def engines(text: str, models: Sequence[str], known: Iterable[str]) -> dict[str,
         if model == "lr" and engine in CLOSED_FORM:
             raise InputError(
                 f"--inference lr={engine} is not possible, as the posterior of logistic regression has no closed form; "
-                "take lr=laplace, lr=slice or lr=map"
+                "use lr=laplace, lr=slice or lr=map"
             )
     return chosen
 

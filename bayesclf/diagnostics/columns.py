@@ -198,9 +198,8 @@ def hidden_missing(context: Context) -> Answer:
         codes = {name: int(one.value) if one.value.is_integer() else one.value for name, one in shown}
         emptied = of_memory("missing", codes, f"X.replace({codes!r}, float('nan'))")
         return issue(
-            f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike far from the other values "
-            f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}): "
-            "it may be a code for missing cells",
+            f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike that may be a code for missing "
+            f"cells ({first!r}: {found.cells} cells are {found.value:g}, the nearest other value is {found.nearest:g})",
             f"if it does, empty these cells: {emptied}",
             evidence,
             "moderate",

@@ -583,8 +583,8 @@ class LogNormal(Gaussian):
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> NoReturn:
         """Refuse: the log-odds are at best linear in log x."""
         raise Refused(
-            f"{design} is of the family {self.name!r}, whose log-odds are not linear in x; take the logarithms of the "
-            "columns and the family 'gaussian' with variance='feature', which has the same log-odds"
+            f"{design} has the family {self.name!r}, whose log-odds are linear in log x only; use the logarithms and "
+            "the family 'gaussian' with variance='feature'"
         )
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:

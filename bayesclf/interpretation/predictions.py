@@ -365,8 +365,8 @@ def unlike_training(X: pd.DataFrame, needed: Sequence[Column], told: set[str], r
             cell = numbers(X, (column.name,))[far[column.name].argmax(), 0]
             low, _, high, _ = column.range or (0.0, 0.0, 0.0, 0)
             unseen = (
-                f"column {column.name!r} has numbers far outside the training rows' range, such as {cell:g} (range "
-                f"{low:g} to {high:g}); look for another unit or a code for missing cells"
+                f"column {column.name!r} has numbers far outside the range of the training rows, such as {cell:g} "
+                f"({low:g} to {high:g}); check units and codes for missing cells"
             )
         if unseen:
             told.add(column.name)
@@ -522,8 +522,8 @@ def _origin(
     """Return what answers depend on, each as its fingerprint, by what sentences call it."""
     if not stream.files:
         raise InputError(
-            "answers in parts need files, by which a later run can tell that nothing has changed, and "
-            f"{stream.where} is none; give the name of one file for the answers, such as answers.parquet"
+            "a folder of answers needs files as input, so that a later run can check them for changes, but "
+            f"{stream.where} is no file; write one file, such as answers.parquet"
         )
     costs, prior = decision.cost, decision.class_prior
     looks = {os.path.abspath(file): os.stat(file) for file in sorted(stream.files)}

@@ -40,9 +40,9 @@ KINDS = ("odds", "odds_per_sd", "parameters")
 SAMPLE_DIMS = ("chain", "draw")
 
 READING = (
-    "The second number of a normal is its variance, of a log-normal the sd of the logarithm, of an inverse gamma its "
-    "scale, of a gamma its rate. Numbers that were given are fixed; defaults that depend on the location or scale of a "
-    "column are taken from all rows of the table, whatever their labels, and are worth about one row."
+    "The second number is the variance of a normal, the sd of the logarithm of a log-normal, the scale of an inverse "
+    "gamma, and the rate of a gamma. Numbers that were given are fixed. Defaults that depend on the location or scale "
+    "of a column come from all rows, without their labels, and are worth about one row."
 )
 """How to read the lines, and where their numbers come from."""
 

@@ -217,8 +217,8 @@ def _check_sizes(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
     each = 8 * inference.parameter_count(clf.model_)
     if (needed := -(-max(each, BYTES_OF_A_DRAW) * seeded.draws // DRAWN_AGAIN)) > max_bytes:
         raise TooManyDraws(
-            f"each prediction of this model makes {seeded.draws:,} draws of {each // 8:,} numbers from a seed, more "
-            f"than max_bytes={max_bytes} allows; if you trust the file, load it with max_bytes={needed}"
+            f"each prediction of this model draws {seeded.draws:,} × {each // 8:,} numbers, more than "
+            f"max_bytes={max_bytes} allows; if you trust the file, load it with max_bytes={needed}"
         )
     if seeded.block > 1 and each * seeded.block > LARGEST_BLOCK:
         raise ValueError(f"a block of {seeded.block} draws would take more than {LARGEST_BLOCK} bytes")

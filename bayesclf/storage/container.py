@@ -80,8 +80,8 @@ def read(path: Path, max_bytes: int = MAX_BYTES) -> Content:
     except (ValueError, RecursionError, zlib.error, struct.error) as error:
         reason = f" ({error})" if isinstance(error, DamagedFile) else ""
         raise InputError(
-            f"{path} is not a model, or it is cut off or damaged{reason}; "
-            "give a file that save wrote, copy it again, or save the model again"
+            f"{path} is not a model file, or it is damaged{reason}; give a file that save wrote, copy it again, or "
+            "save the model again"
         ) from None
 
 

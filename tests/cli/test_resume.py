@@ -198,5 +198,5 @@ def test_what_cannot_be_resumed_is_refused(table, model, refused):
         bc.load("m.nc").predict_stream("big", "a.parquet", resume=True)
     assert "the folder no/where cannot be made" in refused(*PREDICT, "no/where/")
     assert "which is read" in refused(*PREDICT, "big/")
-    with pytest.raises(InputError, match=r"answers in parts need files.*the table is none"):
+    with pytest.raises(InputError, match=r"a folder of answers needs files.*the table is no file"):
         bc.load("m.nc").predict_stream(table, "answers/")

@@ -196,7 +196,7 @@ def assert_saturation_is_found(drawn, settings):
     assert drawn.stats["reached_max_treedepth"].all()
     posterior = xr.Dataset({"x": (("chain", "draw", "axis"), drawn.draws["x"])}, drawn.stats.coords)
     problems = convergence_problems(posterior, drawn.stats, settings.max_treedepth)
-    assert any("100% of the draws stopped at the deepest tree" in problem for problem in problems)
+    assert any("100% of the draws reached the maximum tree depth" in problem for problem in problems)
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": drawn.stats})
     has_errors, found = az.diagnose(tree, return_diagnostics=True, show_diagnostics=False)
     assert has_errors

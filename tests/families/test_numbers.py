@@ -147,10 +147,10 @@ def test_other_log_odds_are_not_linear(name):
     ("family", "cells", "message"),
     [
         ("exponential", [1.0, -2.0], r"column 'u' has -2 in row 2, but the family 'exponential' is for numbers of at"),
-        ("log-normal", [1.0, 0.0], r"column 'u' has 0 in row 2, .* for numbers above 0; take the family 'hurdle'"),
-        ("log-normal", [1.0, -2.0], r"column 'u' has -2 in row 2, .* at least 0; take the family 'gaussian' for it"),
+        ("log-normal", [1.0, 0.0], r"column 'u' has 0 in row 2, .* for numbers above 0; use the family 'hurdle'"),
+        ("log-normal", [1.0, -2.0], r"column 'u' has -2 in row 2, .* at least 0; use the family 'gaussian' for it"),
         ("hurdle", [0.0, -2.0], r"column 'u' has -2 in row 2, but the family 'log-normal'"),
-        ("hurdle", [0.0, 3.0], "column 'u' has one value above 0 only"),
+        ("hurdle", [0.0, 3.0], "column 'u' has only one value above 0"),
         (Exponential(a=0.5), [1.0, 2.0], "a is at most 1, where 1/λ has no prior mean"),
     ],
 )

@@ -436,6 +436,6 @@ def _reason(own: Regression, axes: Axes, sums: Sums, constant: NDArray[np.bool_]
         return f"{who} too few different values in column {name!r}{where} for a variance by maximum likelihood"
     involved = compress(columns, collinear(sums.scatter[label, place], constant))
     return (
-        f"{who} collinear or constant columns ({joined(involved)}){where}, so that the regression of {name!r} is not "
-        "unique by maximum likelihood; leave one of them out, or take the rule 'map', whose prior makes it unique"
+        f"{who} collinear or constant columns ({joined(involved)}){where}, so the maximum likelihood regression of "
+        f"{name!r} is not unique; leave one of them out, or use the rule 'map'"
     )

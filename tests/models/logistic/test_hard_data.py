@@ -80,7 +80,7 @@ def test_nuts_under_a_wide_prior(name: str) -> None:
 @pytest.mark.parametrize("engine", ["laplace", "nuts", "slice", "auto"])
 def test_an_improper_posterior_is_refused(engine: str) -> None:
     clf = bc.LogisticRegression(prior_scale=2.5, intercept_scale=np.inf, inference=ENGINES[engine])
-    with pytest.raises(Refused, match=r"class '2' has no rows and the intercept's prior is flat, .* take a finite"):
+    with pytest.raises(Refused, match=r"class '2' has no rows and the intercept's prior is flat, .* use a finite"):
         clf.fit(X, NOISY, classes=[0, 1, 2])
 
 
