@@ -327,7 +327,7 @@ class StreamedTable:
         """Raise `InputError` if the table can be read once only."""
         if self.client is None and not self._opened[0].again:
             raise InputError(
-                f"{what} reads its rows many times, but {self._opened[0].where} can be read only once; give files, a "
+                f"{what} reads its rows repeatedly, but {self._opened[0].where} can be read only once; give files, a "
                 "list of tables, or a function that returns an iterator"
             )
 
@@ -377,8 +377,8 @@ def parts_of(source: Any) -> list[Any]:
             raise InputError("the list of tables is empty; give at least one")
         return [os.path.abspath(part) if isinstance(part, str | os.PathLike) else part for part in source]
     raise InputError(
-        "with a client the source must be files that all workers can read, a dask.dataframe or a list of tables, not "
-        f"an object of type {type(source).__name__}"
+        "with a client the source must be files that all workers can read, a dask.dataframe or a list of tables, not a "
+        f"{type(source).__name__}"
     )
 
 

@@ -71,7 +71,7 @@ READING: dict[str, Any] = {
     "comment": Annotated[str | None, option("--comment", "MARK", "Start of comment lines.", False)],
     "skip_rows": Annotated[str | None, option("--skip-rows", "N,…", "Lines to leave out.", False)],
     "labels_as_written": Annotated[
-        bool, typer.Option("--labels-as-written", help="Keep labels that differ in case or blanks.")
+        bool, typer.Option("--labels-as-written", help="Do not merge labels by case or blanks.")
     ],
     "classes": Annotated[
         str | None, option("--classes", "X,…", "Bounds that make classes of a numeric target.", False)

@@ -69,7 +69,7 @@ def baseline(context: Context) -> Answer:
         within,
         may_help([context.classifier])
         if small.all()
-        else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
+        else "see over-confidence (Y02): a few confidently wrong rows may outweigh the others",
         evidence,
     )
 

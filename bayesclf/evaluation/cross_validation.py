@@ -433,7 +433,7 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
         except Refused as reason:
             # The point estimate has no posterior, but the other rules still answer.
             fitted.set_params(inference=MAP()).fit(X, y, classes=classes)
-            notes.append(f"the posterior was refused ({reason}), so that only point estimates are available")
+            notes.append(f"there is no posterior ({reason}); only plug-in rules are available")
     return fitted, [*notes, *fitted.notes_]
 
 

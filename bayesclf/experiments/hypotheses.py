@@ -271,8 +271,8 @@ def _exercise(table: pd.DataFrame) -> tuple[str, ...]:
     changed = round((same["cases_changed"] * same["cases"]).sum())
     other = lines.loc["probabilistic, other ratio"]
     return (
-        f"In {table['map_as_expected'].sum():,.0f} of {table['cases'].sum():,.0f} cases of exercise 4, h3 is the MAP "
-        "hypothesis of H' if and only if its product P'(h3) P(D | h3) is the largest of three.",
+        "In exercise 4, h3 should be the MAP hypothesis of H' exactly where P'(h3) P(D | h3) is the largest product. "
+        f"This holds in {table['map_as_expected'].sum():,.0f} of {table['cases'].sum():,.0f} cases.",
         "Where P'(h1) : P'(h2) is the same as in H, the Bayes-optimal classifier of H' answers otherwise than h3 in "
         f"{changed} of {same['cases'].sum():,.0f} cases. Where it is another and h3 probabilistic, at "
         f"{percent(other['changed'], other['changed_se'])} of the x.",

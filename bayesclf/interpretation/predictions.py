@@ -223,7 +223,7 @@ def _begin(folder: Path, origin: Mapping[str, str], resume: bool) -> None:
             begun = {}
     differs = [what for what, value in origin.items() if begun.get(what) != value]
     if differs:
-        raise InputError(f"{folder} has answers of another run, with other {listed(differs)}; choose another folder")
+        raise InputError(f"{folder} has predictions of another run, with other {listed(differs)}; choose another folder")
 
 
 def _done(path: Path, first: int) -> tuple[int, int] | None:
@@ -424,7 +424,7 @@ def predict_stream(
     Raises
     ------
     InputError
-        For a folder that is not empty, without `resume`; and with it, for one that has answers of another model,
+        For a folder that is not empty, without `resume`; and with it, for one that has predictions of another model,
         rule, version or files.
 
     Warns
@@ -488,8 +488,8 @@ def write_predictions(
         )
     if resume and not folder:
         raise InputError(
-            f"only answers in a folder of parts can be resumed, and {os.fspath(output)} is no folder; give one, whose "
-            "name ends in /"
+            f"only predictions in a folder can be resumed, and {os.fspath(output)} is no folder; give a name that "
+            "ends in /"
         )
     require_elsewhere(path / part_name(0) if folder else path, source, "output")
     needed = [column.name for column in classifier.columns_]
@@ -522,8 +522,8 @@ def _origin(
     """Return what answers depend on, each as its fingerprint, by what sentences call it."""
     if not stream.files:
         raise InputError(
-            "a folder of answers needs files as input, so that a later run can check them for changes, but "
-            f"{stream.where} is no file; write one file, such as answers.parquet"
+            f"a folder of predictions needs files as input, and {stream.where} is no file; write one file, such as "
+            "predictions.parquet"
         )
     costs, prior = decision.cost, decision.class_prior
     looks = {os.path.abspath(file): os.stat(file) for file in sorted(stream.files)}

@@ -40,8 +40,8 @@ KINDS = ("odds", "odds_per_sd", "parameters")
 SAMPLE_DIMS = ("chain", "draw")
 
 READING = (
-    "The second number is the variance of a normal, the sd of the logarithm of a log-normal, the scale of an inverse "
-    "gamma, and the rate of a gamma. Numbers that were given are fixed. Defaults that depend on the location or scale "
+    "The second number is a variance (Normal), the sd of the logarithm (LogNormal), a scale (InvGamma) or a rate "
+    "(Gamma). Numbers that were given are fixed. Defaults that depend on the location or scale "
     "of a column come from all rows, without their labels, and are worth about one row."
 )
 """How to read the lines, and where their numbers come from."""

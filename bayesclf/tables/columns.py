@@ -615,8 +615,8 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
     X = numbers(table, names)
     for place, j in np.argwhere(np.isnan(X))[:1]:
         raise InputError(
-            f"column {names[j]!r} has a missing count (NaN, row {row_numbers(table, place)}); give the count, which is "
-            "0 for a word that does not occur, or drop the row"
+            f"column {names[j]!r} has a missing count (NaN, row {row_numbers(table, place)}); give the count, 0 for an "
+            "absent word, or drop the row"
         )
     for place, j in np.argwhere(X < 0)[:1]:
         at = {"name": names[j], "row": row_numbers(table, place)}

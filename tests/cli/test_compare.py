@@ -85,7 +85,7 @@ def test_the_command_to_use_reads_the_table_as_it_was_read():
 
 def test_the_rule_of_the_model_to_use_is_named_where_predict_would_take_another():
     table("plain.csv", "x,y\n" + "".join(f"{i % 7 - 3 * (i % 2)},{i % 2}\n" for i in range(60)))
-    named = "Predict with --rule map, as was compared here."
+    named = "To predict as in this comparison, add --rule map."
     base = ("compare", "plain.csv", "--target", "y", "--models", "nb", "--cv", "3")
     assert named in command(*base, "--rules", "map").out
     assert "Predict with" not in command(*base, "--rules", "map,tempered").out

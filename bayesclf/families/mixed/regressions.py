@@ -437,5 +437,5 @@ def _reason(own: Regression, axes: Axes, sums: Sums, constant: NDArray[np.bool_]
     involved = compress(columns, collinear(sums.scatter[label, place], constant))
     return (
         f"{who} collinear or constant columns ({joined(involved)}){where}, so the maximum likelihood regression of "
-        f"{name!r} is not unique; leave one of them out, or use the rule 'map'"
+        f"{name!r} is not unique; drop one column, or use the rule 'map'"
     )
