@@ -700,7 +700,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         if self.draws_ is not None:
             groups["posterior"] = self._draws_of(dims)
             if self.draws_.stats is not None:
-                groups["sample_stats"] = self.draws_.stats
+                groups["sample_stats"] = self.draws_.sample_stats
         for name in ("map", "mle"):
             try:
                 groups[name] = to_dataset(self.model_.shown(self._point(name)), dims, coords)

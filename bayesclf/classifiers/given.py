@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.arrays import Array
+from bayesclf.arrays import Array, Statistics
 from bayesclf.constraints import Instance, require
 from bayesclf.engines import NUTS
 from bayesclf.engines.convergence import PYMC, convergence_problems
@@ -81,7 +81,7 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
     given = {name: axes for name, axes in model.shown_dims().items() if name in posterior}
     parameters = _parameters(model, {name: _draws(posterior, name, axes, model) for name, axes in given.items()})
     settings = NUTS(draws=posterior.sizes["draw"], chains=chains)
-    stats: xr.Dataset | None = None
+    stats: Statistics | None = None
     problems: tuple[str, ...] = ()
     if isinstance(idata, xr.DataTree) and "sample_stats" in idata and "diverging" in idata["sample_stats"]:
         stats = sample_statistics(idata, settings)

@@ -215,8 +215,8 @@ class TextNB(CountsNB):
             if X.shape[1] != 1:
                 names = listed((repr(str(name)) for name in X.columns), 5)
                 raise InputError(
-                    f"TextNB takes one column of text, but the table has {X.shape[1]} ({names}); choose one, and leave "
-                    "out the others, with --drop COL (drop=[…] of fit_stream)"
+                    f"TextNB takes one column of text, but the table has {X.shape[1]} ({names}); choose one, as by "
+                    "X[['COL']], --text COL, or drop=[…] of fit_stream"
                 )
             frame = X.set_axis([str(X.columns[0])], axis=1)
         elif fitted not in X.columns:

@@ -83,7 +83,7 @@ def compare(
     labels = [str(label) for label in np.unique(np.asarray(training.y))]
     costs = None if cost is None else options.read_cost(cost, labels)
     _outputs(report, json, source_files(training.dataset))
-    options.check_kinds(engines, training.kinds)
+    options.check_kinds(engines, training.kinds, training.texts)
     quiet = outputs["--json"] == STDOUT
     if not quiet:
         show_training(stdout(), training)
@@ -110,7 +110,7 @@ def compare(
     diagnoses = checks_of_fits(found)
     if (path := outputs["--json"]) is not None:
         write_text(path, comparison_json(found, diagnoses, training))
-    fits = text is None and bool(found.leaders) and useful(found, found.best)
+    fits = bool(found.leaders) and useful(found, found.best)
     next_command = _fit_command(context, found.best[0], engines) if fits else ""
     if not next_command.isprintable() or len(next_command) > LONGEST_COMMAND:
         next_command = ""
@@ -136,7 +136,7 @@ def compare(
 LONGEST_COMMAND = 1000
 """Characters of a command that is printed for pasting."""
 
-FIT_TOO = ("target", "seed", "drop", "kind", *options.READING)
+FIT_TOO = ("target", "seed", "drop", "kind", "text", *options.READING)
 """Options of `compare` that `fit` has as well."""
 
 
@@ -172,6 +172,7 @@ def fit(
     seed: options.Seed = 0,
     drop: options.Drop = None,
     kind: options.Kinds = None,
+    text: options.TextColumn = None,
     unlabeled: Annotated[str, option("--unlabeled", "HOW", "Rows without label: drop or error.")] = options.UNLABELED[
         0
     ],
@@ -195,15 +196,17 @@ def fit(
     path = output_file(output, "--output", [table])
     if path is None or path == STDOUT:
         raise InputError("--output - is not possible for a model; give the name of a file, such as model.nc")
+    if text is not None:
+        options.check_kinds([model], {text: "text"}, only=True)
     kinds, classifier = options.column_kinds(kind), options.classifier(model, inference, random_state=seed)
     if is_streamed(table, STREAMED_BYTES if issubclass(known[model][0], GenerativeClassifier) else None):
         require_elsewhere(path, table, "--output")
         columns = {"drop": tuple(drop or ()), "kinds": kinds, "unlabeled": unlabeled}
-        notes = _fit_stream(classifier, table, target, reading, columns)
+        notes = _fit_stream(classifier, table, target, text, reading, columns)
     else:
-        training = load_training(table, target, reading, drop, kinds, unlabeled=unlabeled)
+        training = load_training(table, target, reading, drop, kinds, text, unlabeled)
         output_file(output, "--output", source_files(training.dataset))
-        options.check_kinds([model], training.kinds, only=True)
+        options.check_kinds([model], training.kinds, training.texts, only=True)
         show_training(stdout(), training)
         with shown(f"fitting {model}"):
             classifier.fit(training.X, training.y)
@@ -219,6 +222,7 @@ def _fit_stream(
     classifier: GenerativeClassifier | LogisticRegression,
     table: str,
     target: str | None,
+    text: str | None,
     reading: dict[str, Any],
     columns: dict[str, Any],
 ) -> list[str]:
@@ -226,8 +230,15 @@ def _fit_stream(
 
     `columns` has further arguments of `fit_stream`.
     """
+    from bayesclf.tables.options import label_among, wish_of
+    from bayesclf.tables.reading import open_stream
+
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
+    if text is not None:
+        names = open_stream(table, wish_of(reading)).names
+        columns["kinds"] |= {text: "text"}
+        columns["drop"] = [name for name in names if name not in (text, label_among(names, target))]
     missing = {name: values for name, values in reading["missing"].items() if name not in columns["drop"]}
     classifier.fit_stream(table, target, **columns, reading={**reading, "missing": missing})
     model: Any = classifier.model_

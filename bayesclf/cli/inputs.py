@@ -18,7 +18,7 @@ from bayesclf.errors import InputError
 from bayesclf.tables import columns, datasets
 from bayesclf.tables.columns import ColumnKind, require_column
 from bayesclf.tables.datasets import Dataset
-from bayesclf.tables.remarks import describe_columns
+from bayesclf.tables.remarks import EACH_ROW, FREE_TEXT, describe_columns
 from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, written
 
 NAME_WIDTH = 30
@@ -52,6 +52,12 @@ class Training:
         """Kind of each feature."""
         features = self.columns[self.columns["kind"] != "label"]
         return dict(zip(features["column"], features["kind"], strict=True))
+
+    @property
+    def texts(self) -> list[str]:
+        """Columns that were left out and may be texts."""
+        left_out = self.dataset.left_out
+        return [name for reason in (FREE_TEXT, EACH_ROW) for name, why in left_out.items() if why == reason]
 
 
 def load_training(

@@ -231,18 +231,29 @@ def _reading(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "missing": _missing_values(given.get("missing", ()))}
 
 
-def check_kinds(models: Iterable[str], kinds: Mapping[str, str], only: bool = False) -> None:
-    """Raise `InputError` for a model that does not take the kind of a feature; `only` if no other one was requested."""
+def check_kinds(models: Iterable[str], kinds: Mapping[str, str], texts: Iterable[str] = (), only: bool = False) -> None:
+    """Raise `InputError` for a model that does not take the kind of a feature.
+
+    `texts` are columns of text that were left out. `only` is whether no other model was requested.
+    """
     for model in models:
-        last = "choose another --model" if only else f"leave {model} out"
         allowed = KINDS_OF_MODEL.get(model, USUAL_KINDS)
         wrong = {column: kind for column, kind in kinds.items() if kind not in allowed}
         if wrong:
-            as_kind = "" if allowed == ("number",) else f" or {named_option('kind', dict.fromkeys(wrong, allowed[-1]))}"
+            found = [*(column for column, kind in kinds.items() if kind == "text"), *texts]
+            remedies = []
+            if model == "text" or "text" in wrong.values():
+                one = named_option("text", found[:1] or ["COL"])
+                remedies.append(f"{'--model' if only else '--models'} text {one}")
+            if model != "text" and len(wrong) < len(kinds):
+                remedies.append(named_option("drop", [*wrong]))
+            if allowed == USUAL_KINDS and len(kinds) > 1:
+                remedies.append(named_option("kind", dict.fromkeys(wrong, allowed[-1])))
+            said = listed([*remedies, "choose another --model" if only else f"leave {model} out"], last=", or ")
             raise InputError(
                 f"column{'s' * (len(wrong) > 1)} {named([*wrong])} hold{'s' * (len(wrong) == 1)} "
                 f"{joined(dict.fromkeys(PLURAL[kind] for kind in wrong.values()))}, and {model} takes "
-                f"{joined(PLURAL[own] for own in allowed)}; say {named_option('drop', [*wrong])}{as_kind}, or {last}"
+                f"{joined(PLURAL[own] for own in allowed)}; {'say ' * bool(remedies)}{said}"
             )
 
 

@@ -65,7 +65,7 @@ def _row_counts(classifier: BayesClassifier) -> pd.DataFrame:
     return counts.assign(few=counts["rows"] < counts["what"].map(most))
 
 
-@check("M06", "Constant columns", "all models but those of text")
+@check("M06", "Constant columns", "all models except for text")
 def constant_columns(context: Context) -> Answer:
     """Name the columns with one value only, used by the model or not: they carry no information about the class."""
     if context.classifier.columns_[0].kind == "text":

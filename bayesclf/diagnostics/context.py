@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from bayesclf.arrays import Statistics
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.inputs import checked_labels
@@ -116,12 +117,12 @@ class Context:
         return self.classifier.posterior_draws()
 
     @property
-    def statistics(self) -> xr.Dataset | None:
+    def statistics(self) -> Statistics | None:
         """Statistics that the engine recorded about its draws, or None."""
         return recorded_statistics(self.classifier)
 
     @property
-    def chains(self) -> tuple[xr.Dataset, xr.Dataset | None]:
+    def chains(self) -> tuple[xr.Dataset, Statistics | None]:
         """Draws and statistics of Markov chains; raises `NotApplicable` for draws that are independent."""
         posterior = self.posterior
         if isinstance(self.classifier.inference_, Exact):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from bayesclf import rules
-from bayesclf.arrays import Integers
+from bayesclf.arrays import Integers, Statistics
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.diagnostics import thresholds
@@ -24,7 +24,7 @@ from bayesclf.tables.columns import Rows, SparseTable, Table
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y) (--table TABLE)"
 """Message of checks that need the training rows and do not have them."""
@@ -183,7 +183,7 @@ def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) ->
     return {**reasons, **cross_validation.evaluate(fitted, test.X, test.y, asked)}
 
 
-def recorded_statistics(classifier: BayesClassifier) -> xr.Dataset | None:
+def recorded_statistics(classifier: BayesClassifier) -> Statistics | None:
     """Return what the engine recorded about its draws; None for a point estimate and for plain independent draws."""
     return None if classifier.draws_ is None else classifier.draws_.stats
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesclf.arrays import Array
+from bayesclf.arrays import Array, Statistics
 from bayesclf.wording import named, part_of
 
 if TYPE_CHECKING:
@@ -105,15 +105,15 @@ class Scalars:
 
 def convergence_problems(
     posterior: xr.Dataset,
-    stats: xr.Dataset | None,
+    stats: Statistics | None,
     max_treedepth: int = 0,
     engine: str = "NUTS",
     most: int | None = None,
 ) -> tuple[str, ...]:
     """Say what is wrong with the draws of a Markov chain, and what to do about it.
 
-    `posterior`: Draws, every variable with dims (chain, draw, ...). `stats`: Sample statistics (chain, draw) under
-    ArviZ's names; a statistic that is missing is not checked. `max_treedepth`: The limit that the draws were made
+    `posterior`: Draws, every variable with dims (chain, draw, ...). `stats`: Sample statistics; one that is
+    missing is not checked. `max_treedepth`: The limit that the draws were made
     under. `engine`: Name of the class of the engine's settings, or `PYMC`. `most`: Largest number of parameters that
     are checked, as in `scalars`.
 
@@ -128,7 +128,7 @@ def convergence_problems(
 
 
 def measures(
-    posterior: xr.Dataset, stats: xr.Dataset | None, max_treedepth: int, most: int | None
+    posterior: xr.Dataset, stats: Statistics | None, max_treedepth: int, most: int | None
 ) -> tuple[Measured, ...]:
     """Return what `convergence_problems` says, problem by problem."""
     return (*_of_draws(scalars(posterior, most)), *(() if stats is None else _of_sampler(stats, max_treedepth)))
@@ -149,14 +149,13 @@ def _of_draws(found: Scalars) -> Iterator[Measured]:
         yield sample_size(found, sizes, "posterior means and limits of credible intervals")
 
 
-def _of_sampler(stats: xr.Dataset, max_treedepth: int) -> Iterator[Measured]:
-    recorded = {str(name): stats[name].transpose("chain", "draw").values for name in stats}
-    if "diverging" in recorded:
-        yield divergences(recorded["diverging"], recorded.get("acceptance_rate"))
-    if "reached_max_treedepth" in recorded:
-        yield saturation(recorded["reached_max_treedepth"], max_treedepth)
-    if "energy" in recorded and recorded["energy"].shape[1] >= MIN_DRAWS:
-        yield energy(recorded["energy"])
+def _of_sampler(stats: Statistics, max_treedepth: int) -> Iterator[Measured]:
+    if "diverging" in stats:
+        yield divergences(stats["diverging"], stats.get("acceptance_rate"))
+    if "reached_max_treedepth" in stats:
+        yield saturation(stats["reached_max_treedepth"], max_treedepth)
+    if "energy" in stats and stats["energy"].shape[1] >= MIN_DRAWS:
+        yield energy(stats["energy"])
 
 
 def single(posterior: xr.Dataset, variables: Iterable[str]) -> tuple[list[str], Array]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.arrays import Array, Parameters
+from bayesclf.arrays import Array, Parameters, Statistics
 from bayesclf.constraints import Instance, OrNone, Whole, require, require_number
 from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts, slices
@@ -222,16 +222,26 @@ MARKOV_CHAINS = (Augmentation, NUTS, Slice)
 class Draws(Sized):
     """Equally weighted draws from a posterior.
 
-    `parameters`: Arrays (draw, ...), the draws of one chain together. `stats`: Sample statistics of each draw, (chain,
-    draw), under ArviZ's names; None for independent draws. `problems`: Why the draws cannot be trusted yet, in plain
-    words. `seeded`: How to make the draws, where they are too large to keep in memory; `parameters` is then empty.
+    `parameters`: Arrays (draw, ...), the draws of one chain together. `stats`: Sample statistics, None for exact draws.
+    `problems`: Why the draws cannot be trusted yet, in plain words. `seeded`: How to make the draws, where they are too
+    large to keep in memory; `parameters` is then empty.
     """
 
     parameters: Mapping[str, Array]
     chains: int
-    stats: xr.Dataset | None = None
+    stats: Statistics | None = None
     problems: tuple[str, ...] = ()
     seeded: SeededDraws | None = None
+
+    @property
+    def sample_stats(self) -> xr.Dataset:
+        """The sample statistics with named axes."""
+        import xarray as xr
+
+        assert self.stats is not None
+        axes = ("chain", "draw")
+        found = xr.Dataset({name: (axes[: values.ndim], values) for name, values in self.stats.items()})
+        return found.assign_coords({axis: np.arange(size) for axis, size in found.sizes.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +343,7 @@ def _require_proper(model: Model) -> None:
         raise Refused(reason)
 
 
-def _laplace(parameters: Parameters, stats: xr.Dataset, engine: Laplace) -> Draws:
+def _laplace(parameters: Parameters, stats: Statistics, engine: Laplace) -> Draws:
     """Return the draws, with a warning where they stand for too few independent ones."""
     ess, limit, problems = float(stats["importance_ess"]), MIN_ESS_PER_CHAIN * engine.chains, []
     if ess < limit:
@@ -370,7 +380,7 @@ def _require_few(model: Model) -> None:
         raise Refused(f"the model has {size}; use inference={others}, or fewer columns")
 
 
-def _nuts(model: Model, engine: NUTS, seed: int) -> tuple[Parameters, xr.Dataset]:
+def _nuts(model: Model, engine: NUTS, seed: int) -> tuple[Parameters, Statistics]:
     """Sample by NUTS; logistic regression in coordinates in which its posterior is nearly normal."""
     if isinstance(model, LogisticModel):
         sampled = nuts.sample_machine_code(model.density(), engine, seed)
@@ -381,7 +391,7 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> tuple[Parameters, xr.Dataset
 
 
 def checked(
-    model: Model, parameters: Parameters, stats: xr.Dataset | None, engine: Augmentation | NUTS | Slice
+    model: Model, parameters: Parameters, stats: Statistics | None, engine: Augmentation | NUTS | Slice
 ) -> Draws:
     """Return the draws of Markov chains, and why they cannot be trusted yet."""
     posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from bayesclf.arrays import Array, DrawZ, Integers, Parameters
+from bayesclf.arrays import Array, DrawZ, Integers, Parameters, Statistics
 from bayesclf.constraints import Number, Whole, require
 from bayesclf.display import Concise
 from bayesclf.engines.convergence import smoothed
 from bayesclf.errors import Refused
 from bayesclf.models import Model
-
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 WIDER = 1.05
 """Factor of the sds of draws that gives the sds of proposals: the importance weights then have lighter tails."""
@@ -164,7 +160,7 @@ class Proposals:
         return self.ess / len(self)
 
 
-def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) -> tuple[Parameters, xr.Dataset]:
+def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) -> tuple[Parameters, Statistics]:
     """Draw from the posterior by importance resampling from its approximation at the mode.
 
     Returns: As `resample`.
@@ -230,19 +226,17 @@ def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator, 
     return Proposals(parameters, log_weight, *_smooth(log_weight), z, of_z)
 
 
-def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) -> tuple[Parameters, xr.Dataset]:
+def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) -> tuple[Parameters, Statistics]:
     """Return equally weighted draws, by systematic resampling.
 
     Returns: Parameters (draw, …), and sample statistics. ``log_weight`` (chain, draw) is the raw log importance ratio
     of each draw, up to a constant. ``pareto_k`` and ``importance_ess``, 1/Σw² by smoothed weights w, belong to all
     proposals; Monte Carlo errors follow from the latter.
     """
-    import xarray as xr
-
     shape = (settings.chains, settings.draws)
     chosen = systematic(proposals.weight, settings.chains * settings.draws, rng).reshape(shape)
-    of_all = {"pareto_k": proposals.khat, "importance_ess": proposals.ess}
-    stats = xr.Dataset({"log_weight": (("chain", "draw"), proposals.log_weight[chosen]), **of_all})
+    of_all = {"pareto_k": np.array(proposals.khat), "importance_ess": np.array(proposals.ess)}
+    stats = {"log_weight": proposals.log_weight[chosen], **of_all}
     return {name: values[chosen.ravel()] for name, values in proposals.parameters.items()}, stats
 
 

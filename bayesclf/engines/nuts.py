@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.arrays import Array, Statistics
 from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.display import Concise
-from bayesclf.engines.compiled import Array, LogDensity, compiled, finite_or_nan, start
+from bayesclf.engines.compiled import LogDensity, compiled, finite_or_nan, start
 from bayesclf.errors import InputError
 from bayesclf.posterior.averaging import available
 from bayesclf.progress import Progress, Tell, checked, shown
@@ -125,11 +126,11 @@ class Sample:
     """Draws and their sample statistics.
 
     `draws`: Each parameter, or free random variable of a PyMC model, in its own space, (chain, draw, ...). `stats`:
-    Sample statistics (chain, draw) under ArviZ's names.
+    Sample statistics.
     """
 
     draws: Mapping[str, Array]
-    stats: xr.Dataset
+    stats: Statistics
 
 
 def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -> Sample:
@@ -242,7 +243,7 @@ def _run_nutpie(
     seed: int,
     tell: Tell,
     options: Mapping[str, Any] = MappingProxyType({}),
-) -> tuple[Array, xr.Dataset]:
+) -> tuple[Array, Statistics]:
     """Return nutpie's draws of its one variable, (chain, draw, coordinate), and their statistics."""
     import nutpie
 
@@ -281,11 +282,10 @@ def _run_nutpie(
         raise
 
 
-def sample_statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:
+def sample_statistics(tree: xr.DataTree, settings: NUTS) -> Statistics:
     """Return the statistics that all samplers share, under one set of names, from a tree of nutpie's or PyMC's."""
     stats = tree["sample_stats"].to_dataset()
     stats = stats.rename({old: new for old, new in NUTPIE_NAMES.items() if old in stats})
     if "reached_max_treedepth" not in stats:
         stats["reached_max_treedepth"] = stats["n_steps"] >= 2**settings.max_treedepth - 1
-    # np.asarray, because NumPyro's are JAX arrays
-    return stats[list(STATISTICS)].map(np.asarray).astype(STATISTICS).drop_attrs()
+    return {name: stats[name].transpose("chain", "draw").values.astype(kind) for name, kind in STATISTICS.items()}

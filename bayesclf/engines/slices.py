@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesclf.arrays import Array, Parameters
+from bayesclf.arrays import Array, Parameters, Statistics
 from bayesclf.constraints import Whole, require
 from bayesclf.display import Concise
 from bayesclf.errors import Refused
@@ -18,8 +18,6 @@ from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.averaging import available
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from bayesclf.models.logistic.density import LogisticDensity
 
 LOOKS = 10
@@ -152,12 +150,7 @@ class Chains:
             self.density.slices(state, draws[first : first + DRAWS_AT_ONCE], self._thin, rng)
         return draws
 
-    def sample(self) -> tuple[Parameters, xr.Dataset]:
+    def sample(self) -> tuple[Parameters, Statistics]:
         """Return the parameters (draw, …), one chain after the other, and sample statistics (chain, draw)."""
-        import xarray as xr
-
-        chains, draws, _ = self.x.shape
-        own = {"lp": self.x[:, :, 0], "n_steps": self.x[:, :, 1].astype(np.int64)}
-        coords = {"chain": np.arange(chains), "draw": np.arange(draws)}
-        stats = xr.Dataset({name: (("chain", "draw"), values) for name, values in own.items()}, coords)
+        stats = {"lp": self.x[:, :, 0], "n_steps": self.x[:, :, 1].astype(np.int64)}
         return self.density.parameters(np.concatenate(self.x)[:, 2:], self._rng), stats

@@ -46,7 +46,7 @@ from bayesclf.wording import counted, flagged_rows, without_numbers
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
 
-GROUPED = "rows of a group stay in one fold; ± assumes independent rows and is too small if those of a group are alike"
+GROUPED = "rows of a group stay in one fold; ± assumes independent rows and is too small if groups have similar rows"
 """What is to be remarked on a comparison by groups."""
 
 ALL = "all"

@@ -87,7 +87,7 @@ def to_datatree(
     observed = xr.Dataset({"y": ("row", codes)}, {"row": np.arange(len(rows))}, attributes)
     groups = {"posterior": dataset, "observed_data": observed}
     if draws is None and classifier.draws_ is not None and classifier.draws_.stats is not None:
-        groups["sample_stats"] = classifier.draws_.stats
+        groups["sample_stats"] = classifier.draws_.sample_stats
     if constants := to_constants(classifier.model_.coords()):
         groups["constant_data"] = constants
     labels, own, joint = _evaluated(posterior, rows, codes, rng)

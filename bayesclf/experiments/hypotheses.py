@@ -285,12 +285,12 @@ def _noise(table: pd.DataFrame) -> tuple[str, ...]:
     """Say how many answers noise changes."""
     said = [
         f"with {line['noise']:g} nats it changes {percent(line['map_changed'])} of MAP's answers and "
-        f"{percent(line['optimal_changed'])} of those of Bayes-optimal"
+        f"{percent(line['optimal_changed'])} of the answers of Bayes-optimal"
         for line in table.to_dict("records")
     ]
     cases, beyond, of_map = (table[name].sum() for name in ("cases", *BEYOND))
     return (
         f"Normal noise is added to log P(h). By its standard deviation, {'; '.join(said)}. The probabilities of "
-        f"Bayes-optimal move further than the posterior in {beyond:.0f} of {cases:,.0f} cases, those of MAP in "
+        f"Bayes-optimal move further than the posterior in {beyond:.0f} of {cases:,.0f} cases, the probabilities of MAP in "
         f"{of_map:,.0f}.",
     )

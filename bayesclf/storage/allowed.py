@@ -110,9 +110,7 @@ def fitted_names(cls: type) -> set[str]:
 @cache
 def hints(cls: type) -> dict[str, Any]:
     """Return the annotations of a class and its bases."""
-    import xarray as xr
-
-    return get_type_hints(cls, localns={"xr": xr})
+    return get_type_hints(cls)
 
 
 def fits(value: object, annotation: Any) -> bool:

@@ -155,8 +155,6 @@ class Encoder:
 
     def encode(self, value: Any, where: str) -> Any:
         """Return the JSON of a value; `where` names it in messages."""
-        import xarray as xr
-
         # Subclasses are other types: a NumPy float is a float, too, but not the one that JSON would give back.
         kind = type(value)
         if value is None or kind in (bool, int, str):
@@ -181,9 +179,6 @@ class Encoder:
         if self._classes.get(kind.__name__) is kind:
             values = {name: self.encode(_saved(value, name), f"{where}.{name}") for name in field_names(kind)}
             return {"class": {"name": kind.__name__, "values": values}}
-        if isinstance(value, xr.Dataset):
-            items = value.variables.items()
-            return {"dataset": [[str(key), list(own.dims), self.encode(own.values, where)] for key, own in items]}
         raise InputError(
             f"{where!r} holds an object of type {kind.__name__}, which a model file cannot hold; fit with text, "
             "numbers, truth values, arrays or bayesclf's own objects instead"
@@ -242,8 +237,6 @@ class Decoder:
                 return cells
             case "items", dict() as content:
                 return self._objects(**content)
-            case "dataset", list() as content:
-                return self._dataset(content)
             case "does_not_exist", content:
                 return DoesNotExist(str(content))
             case "class", dict() as content:
@@ -257,11 +250,6 @@ class Decoder:
         if self._bytes < 0:
             raise ValueError("its arrays are larger than a model may be; give max_bytes, if you trust the file")
         return values.transpose(order).copy(order="C").transpose(np.argsort(order).astype(int))
-
-    def _dataset(self, variables: list[tuple[str, list[str], Any]]) -> Any:
-        import xarray as xr
-
-        return xr.Dataset({name: (dims, self.decode(values)) for name, dims, values in variables})
 
     def _objects(self, dtype: str, shape: list[int], items: list[Any]) -> NDArray[Any]:
         known = _known_dtype(dtype, "OU")

@@ -194,6 +194,11 @@ def of_memory(name: str, value: Any, said: str) -> str:
     return said if _CALLER.get() == "read" else option(name, value)
 
 
+def of_command(name: str, value: Any, said: str) -> str:
+    """Return an option of the command line, or what is said to a caller in Python."""
+    return option(name, value) if _CALLER.get() == "command" else said
+
+
 def leaving_out(names: Sequence[str]) -> str:
     """Return what leaves columns out."""
     return of_memory("drop", list(names), f"X.drop(columns={list(names)!r})")

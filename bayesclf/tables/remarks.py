@@ -27,7 +27,7 @@ from bayesclf.tables.columns import (
     row_numbers,
 )
 from bayesclf.tables.levels import word
-from bayesclf.tables.options import Wish, leaving_out, of_memory, option
+from bayesclf.tables.options import Wish, leaving_out, of_command, of_memory, option
 from bayesclf.tables.writing import PLAIN, Style, meaning_of, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
@@ -349,8 +349,11 @@ def useless(
     found = {name: why for name in looked_at if (why := why_useless(frame[name], every_row))}
     texts = [name for name in looked_at if name not in found and column_kind(frame[name]) == "text"]
     some_stay = len(found) + len(texts) < len(names)
-    return found | dict.fromkeys(texts if some_stay else [], "holds free text")
+    return found | dict.fromkeys(texts if some_stay else [], FREE_TEXT)
 
+
+FREE_TEXT, EACH_ROW = "holds free text", "has a different value in almost every row"
+"""Why columns of words are left out beside others; a text model can fit one whose cells have several words."""
 
 MOST_WORDS_OF_NUMBERS = 20
 """Levels that are written as numbers and still taken for codes without a remark."""
@@ -460,7 +463,7 @@ def names_rows(column: pd.Series[Any]) -> str:
     if words:
         if different <= MOST_DIFFERENT * len(values) or (_mostly_numbers(values) and not named):
             return identifier
-        return "has a different value in almost every row"
+        return EACH_ROW
     if different < len(x):
         return identifier
     steps, n = np.diff(x), len(x)
@@ -508,15 +511,17 @@ def decided(
     if found and len(found) == len(frame.columns) - (target is not None):
         raise InputError(
             f"{where}: no column is left, as {listed(f'{name!r} {why}' for name, why in found.items())}; "
-            f"{option('keep', list(found))} keeps them"
+            + next(
+                (_undone(name, why, frame[name]) for name, why in found.items() if _of_words(why, frame[name])),
+                f"{option('keep', list(found))} keeps them",
+            )
         )
     notes, slips = [], dict[str, str]()
     for name, why in found.items():
         values = f"{frame[name].nunique()}{'' if every_row else ' or more'}"
         words = f" as {values} categories" if kind_of(frame[name]) == "category" else ""
         derived = f"{words}; {MOMENTS[why][1]}" if why in MOMENTS else ""
-        alone = "; a text model fits it alone" if why == "holds free text" else ""
-        notes.append(f"column {name!r} {why} and is left out ({option('keep', [name])} keeps it{derived}{alone})")
+        notes.append(f"column {name!r} {why} and is left out ({_undone(name, why, frame[name])}{derived})")
     rest = [name for name in map(str, frame.columns) if name != target and name not in found]
     if not every_row:  # a column that is empty here may have values in later rows
         rest = [name for name in rest if frame[name].notna().any()]
@@ -525,6 +530,19 @@ def decided(
         slips, said = mended_labels(frame[target].dropna())
         notes += said
     return Decided(found, slips, notes)
+
+
+def _of_words(why: str, column: pd.Series[Any]) -> bool:
+    """Return whether a text model can fit a column that is left out: whether its cells have several words."""
+    return why in (FREE_TEXT, EACH_ROW) and bool(column.astype(str).str.count(r"\S\s+\S").mean() >= 1)
+
+
+def _undone(name: str, why: str, column: pd.Series[Any]) -> str:
+    """Say which option uses a column that is left out."""
+    kept = f"{option('keep', [name])} keeps it"
+    if not _of_words(why, column):
+        return kept
+    return f"{of_command('text', [name], f'{kept}; bc.TextNB')} fits a text model to {name!r} alone"
 
 
 ALMOST_NUMBERS = 0.5

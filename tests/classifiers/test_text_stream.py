@@ -87,9 +87,7 @@ def test_what_cannot_be_learned_of_documents_is_said():
     clf = bc.TextNB(inference="map")
     with pytest.raises(InputError, match="the training documents contain no words"):
         clone(clf).fit_stream(TABLE.assign(text="?"), "label")
-    with pytest.raises(
-        InputError, match=r"takes one column of text, .* 2 \('text', 'more'\).* \(drop=\[…\] of fit_str"
-    ):
+    with pytest.raises(InputError, match=r"takes one column of text, .* 2 \('text', 'more'\).* drop=\[…\] of fit_str"):
         clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
     numbers = pd.DataFrame({"text": [1, 2], "label": ["one", "two"]})
     with pytest.raises(

@@ -68,11 +68,25 @@ def test_rows_of_a_group_stay_in_one_fold_as_the_remedy_for_repeated_rows_says()
     assert Path("units.md").read_text().count("ows of a group stay in one fold") == 1
 
 
-def test_a_page_of_the_command_line_names_no_call_in_python():
-    table("notes.csv", "note,y\n" + "".join(f"{'good' if i % 2 else 'bad'} day {i},{i % 2}\n" for i in range(40)))
-    asked = ("--text", "note", "--rules", "map", "--cv", "3", "--repeats", "1", "--report", "notes.json")
-    command("compare", "notes.csv", "--target", "y", *asked)
+def test_texts_beside_other_columns_are_compared_and_fitted_by_what_is_printed(refused):
+    rows = [f"{'good' if i % 2 else 'bad'} day {i},{i % 3},{i % 2}\n" for i in range(40)]
+    table("notes.csv", "note,x,y\n" + "".join(rows))
+    asked = ("compare", "notes.csv", "--target", "y", "--rules", "map", *FEW_FITS, "--report", "notes.json")
+    assert "(--text note fits a text model to 'note' alone)" in " ".join(command(*asked, "--models", "nb").out.split())
+    for way in ("--models text", "--kind note=text"):
+        assert "say --models text --text note, " in refused(*asked, *way.split())
+    line = command(*asked, "--text", "note").out.splitlines()[-1].partition(": ")[2]
     assert "comparison.fits" not in Path("notes.json").read_text()
+    assert "text fitted by exact" in command(*shlex.split(line)[1:]).out
+    assert list(bc.load("text.nc").feature_names_in_) == ["note"]
+    table("alone.csv", "note,y\n" + "".join(row.replace(f",{i % 3},", ",") for i, row in enumerate(rows)))
+    assert "alone.csv: no column is left" in (said := refused("compare", "alone.csv", "--target", "y"))
+    assert "; --text note fits a text model" in said
+    Path("parts").mkdir()
+    Path("notes.csv").rename("parts/notes.csv")
+    assert "40 rows" in command("fit", "parts", *shlex.split(line)[3:]).out
+    again = shlex.split(line.replace("--model text", "--model nb"))[3:]
+    assert "say --model text --text note, or" in refused("fit", "parts", *again)
 
 
 def test_the_command_to_use_reads_the_table_as_it_was_read():

@@ -59,7 +59,7 @@ def test_shapes_statistics_and_seed() -> None:
     (first, own), (again, _), (other, _) = (sample(model, settings, seed) for seed in (3, 3, 4))
     assert first["intercept"].shape == (100, 3)
     assert first["weight"].shape == (100, 3, 2)
-    assert dict(own.sizes) == {"chain": 2, "draw": 50}
+    assert own["log_weight"].shape == (2, 50)
     assert float(own["pareto_k"]) < 0.7
     assert float(own["importance_ess"]) > 200
     np.testing.assert_array_equal(first["weight"], again["weight"])

@@ -54,10 +54,8 @@ def with_draws(change):
 def with_statistics(**values):
     """Return the same fit, the sampler's statistics (chain, draw) changed."""
     clf = copy.copy(chains())
-    stats = clf.draws_.stats.copy()
-    for name, change in values.items():
-        stats[name] = stats[name].copy(data=change(stats[name].values))
-    clf.draws_ = replace(clf.draws_, stats=stats)
+    changed = {name: change(clf.draws_.stats[name]) for name, change in values.items()}
+    clf.draws_ = replace(clf.draws_, stats={**clf.draws_.stats, **changed})
     return clf
 
 
@@ -141,7 +139,7 @@ def skewed():
 def laplace(khat):
     """Return a Laplace fit whose recorded k̂ is this."""
     clf, rows = logistic(*normal_rows(200), inference=bc.engines.Laplace(draws=100))
-    clf.draws_ = replace(clf.draws_, stats=clf.draws_.stats.assign(pareto_k=khat))
+    clf.draws_ = replace(clf.draws_, stats={**clf.draws_.stats, "pareto_k": khat})
     return clf, rows
 
 

@@ -67,11 +67,6 @@ class TestEncoding:
         encoder = Encoder()
         assert decoded(encoder, encoder.encode(array, "value"), path).strides == array.strides
 
-    def test_tables_of_xarray_are_kept(self, path):
-        table = xr.Dataset({"a": (("chain", "draw"), np.ones((2, 3)))}, {"draw": [1, 2, 3]})
-        encoder = Encoder()
-        assert_equal(decoded(encoder, encoder.encode(table, "value"), path), table)
-
     def test_every_listed_class_is_frozen_and_its_name_its_own(self):
         for name, cls in classes().items():
             assert cls.__name__ == name

@@ -200,7 +200,7 @@ class TestRoundTrip:
             clf.fit(NUMBERS, Y)
         loaded = reloaded(clf, path)
         assert loaded.convergence_problems_ == clf.convergence_problems_ != ()
-        xr.testing.assert_identical(loaded.draws_.stats, clf.draws_.stats)
+        xr.testing.assert_identical(loaded.draws_.sample_stats, clf.draws_.sample_stats)
         assert_equal(answers(loaded, NUMBERS), answers(clf, NUMBERS))
 
     def test_pymc_model(self, gnb, path):

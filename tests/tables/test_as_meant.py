@@ -220,7 +220,7 @@ CASES = {
     "constant": file(rows("kg,{j},{y}", "unit,a,cls\n"), "column 'unit' has one value only and is left"),
     "text beside": file(
         rows("please send the red boxes number {i} today to us,{j},{y}", "t,a,cls\n"),
-        "'t' holds free text and is left out (keep=['t'] keeps it; a text model fits it",
+        "'t' holds free text and is left out (keep=['t'] keeps it; bc.TextNB fits a text model to 't' alone)",
     ),
     "only text": file(rows("please send the red boxes number {i} today to us,{y}", "t,cls\n"), "", "t: text"),
     "padded": file(rows("0010{k},{y}", "a,cls\n"), "column 'a' has digits padded with zeros", "a: category"),
