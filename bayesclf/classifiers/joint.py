@@ -363,7 +363,7 @@ def categories(frame: pd.DataFrame) -> tuple[str, ...]:
     if numbers := numbers_in(frame):
         shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
         raise Refused(
-            f"a joint table takes categories, but there are numbers in {shown}; bin them with pandas.cut, use "
+            f"a joint table takes categories, but there are numbers in {shown}; use pandas.cut, "
             f"NaiveBayes, or declare codes with --kind {numbers[0]}=category (astype('category') in Python)"
         )
     return names

@@ -209,7 +209,7 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
     if taken:
         yield (
             f"each distinct number is an unordered category in column {listed(taken.values(), LISTED_NAMES, AND_MORE)};"
-            f" use NaiveBayes for densities, bin them by pandas.cut, or declare codes with --kind "
+            f" use NaiveBayes, bin numbers with pandas.cut, or declare codes with --kind "
             f"{next(iter(taken))}=category (astype('category') in Python)"
         )
 
@@ -353,8 +353,8 @@ def about_concentrations(block: ColumnBlock, resolved: Family[Any], statistics: 
     alpha = np.broadcast_to(alpha, len(statistics.axes.features))
     if settings.value is None:
         yield (
-            f"the concentration is α = {alpha[0]:g} and cannot be learned from batches, whose rows are not left out one "
-            "by one; set alpha, or call fit"
+            f"the concentration is α = {alpha[0]:g}, because batches are not kept to leave out one row at a time; set "
+            "alpha, or call fit"
         )
     else:
         yield f"the concentration was learned by leaving out one row at a time: {_values(alpha, statistics.axes)}"

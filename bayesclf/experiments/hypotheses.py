@@ -291,6 +291,5 @@ def _noise(table: pd.DataFrame) -> tuple[str, ...]:
     cases, beyond, of_map = (table[name].sum() for name in ("cases", *BEYOND))
     return (
         f"Normal noise is added to log P(h). By its standard deviation, {'; '.join(said)}. The probabilities of "
-        f"Bayes-optimal move further than the posterior in {beyond:.0f} of {cases:,.0f} cases, the probabilities of MAP in "
-        f"{of_map:,.0f}.",
+        f"Bayes-optimal move further than the posterior in {beyond:.0f} of {cases:,.0f} cases, MAP's in {of_map:,.0f}.",
     )

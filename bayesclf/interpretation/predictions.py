@@ -223,7 +223,9 @@ def _begin(folder: Path, origin: Mapping[str, str], resume: bool) -> None:
             begun = {}
     differs = [what for what, value in origin.items() if begun.get(what) != value]
     if differs:
-        raise InputError(f"{folder} has predictions of another run, with other {listed(differs)}; choose another folder")
+        raise InputError(
+            f"{folder} has predictions of another run, with other {listed(differs)}; choose another folder"
+        )
 
 
 def _done(path: Path, first: int) -> tuple[int, int] | None:

@@ -192,9 +192,7 @@ def test_what_cannot_be_resumed_is_refused(table, model, refused):
     Path("papers").mkdir()
     Path("papers", "letter.txt").write_text("dear")
     assert "but no _manifest.json" in refused(*PREDICT, "papers")
-    with pytest.raises(
-        InputError, match=r"only predictions in a folder can be resumed, and a\.parquet is no folder"
-    ):
+    with pytest.raises(InputError, match=r"only predictions in a folder can be resumed, and a\.parquet is no folder"):
         bc.load("m.nc").predict_stream("big", "a.parquet", resume=True)
     assert "the folder no/where cannot be made" in refused(*PREDICT, "no/where/")
     assert "which is read" in refused(*PREDICT, "big/")

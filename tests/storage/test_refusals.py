@@ -129,7 +129,7 @@ class TestRefusalsToLoad:
             state["parameters"]["rule"] = {"class": {"name": name, "values": {"args": "true"}}}
 
         tamper(saved, change)
-        with pytest.raises(InputError, match=f"it names the class '{name}', which a model file cannot contain"):
+        with pytest.raises(InputError, match=f"the file names the class '{name}', which a model file cannot contain"):
             bc.load(saved)
 
     @pytest.mark.parametrize("name", ["os.system", "BayesClassifier", "Gaussian", ["GaussianNB"], None])

@@ -41,8 +41,8 @@ FEW_ROWS, COORDINATES = 8, 16
 """Up to so many rows, so many coordinates are whitened at a time: reading the factors takes longer than computing."""
 
 COLLINEAR = (
-    "a covariance is numerically singular: columns are nearly collinear, or a given m is far from the rows; drop "
-    "a column, or change m and psi"
+    "a covariance is numerically singular: columns are nearly collinear, or a given m is far from the rows; "
+    "drop columns, or change m or psi"
 )
 
 
