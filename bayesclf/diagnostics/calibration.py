@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -23,6 +25,7 @@ from bayesclf.evaluation.score_table import (
 )
 from bayesclf.interpretation.dependence import JOIN, dependent_pairs
 from bayesclf.tables.columns import row_numbers
+from bayesclf.wording import pair
 
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
@@ -98,15 +101,16 @@ def confidence(context: Context) -> Answer:
     answers.require_own()
     gap = over_confidence(answers, answers.best)
     evidence = _by_rule(answers)
-    line = evidence.set_index("rule").loc[answers.own]
+    line: Any = evidence.set_index("rule").loc[answers.own]
     sure = np.exp(answers.stacked(*answers.best)[0].max(axis=1)).mean()
     accuracy = 1 - mean(answers, answers.best, "error")
     says = (
         f"mean confidence {sure:.3f}, accuracy {accuracy:.3f} (difference {gap}); calibration error "
-        f"{line['error']:.3f}, where calibrated probabilities would show {line['if_calibrated']:.3f} "
+        f"{pair(line['calibration_error'], line['calibration_error_se'])}, where calibrated probabilities would show "
+        f"{line['calibration_expected']:.3f} "
         f"(p = {line['p_value']:.3f}, limit {thresholds.SIGNIFICANCE}; rule {answers.own!r}, {answers.setting})"
     )
-    excess = line["error"] - line["if_calibrated"]
+    excess = line["calibration_error"] - line["calibration_expected"]
     off = line["p_value"] < thresholds.SIGNIFICANCE and excess > thresholds.MIN_CALIBRATION_EXCESS
     if not gap.matters:
         if not off:
@@ -136,8 +140,8 @@ def _by_rule(answers: HeldOut) -> pd.DataFrame:
         gap = over_confidence(answers, ("", rule))
         key = ("", rule)
         lines.append((rule, gap.mean, gap.error, *calibration(answers, key), mean(answers, key, "log_loss")))
-    names = ["rule", "over_confidence", "standard_error", "error", "if_calibrated", "p_value", "log_loss"]
-    return pd.DataFrame(lines, columns=names)
+    judged = ["calibration_error", "calibration_error_se", "calibration_expected", "p_value"]
+    return pd.DataFrame(lines, columns=["rule", "over_confidence", "over_confidence_se", *judged, "log_loss"])
 
 
 def _pairs(context: Context) -> str:

@@ -387,3 +387,11 @@ def test_one_drawn_hypothesis_is_no_disagreement(play_tennis):
     found = bc.compare({"nb": bc.NaiveBayes(random_state=1)}, play_tennis.X, play_tennis.y, rules, cv=2, repeats=1)
     assert (found.disagreements["map"] != found.disagreements["bayes-optimal"]).all()
     assert "gibbs" in found.disagreements
+    line = found.table.set_index("rule").loc["gibbs"]
+    votes = [
+        part.votes[np.arange(14), found.stacked("nb", "bayes-optimal")[0].argmax(axis=1)]
+        for part in found.answers["nb", "gibbs"].scores
+    ]
+    assert line["disagreement"] == pytest.approx(1 - np.mean(votes))
+    assert np.isnan(line["calibration_error"])
+    assert "by Jensen's inequality" in " ".join(verdict(found).findings)
