@@ -122,7 +122,7 @@ class TextNB(CountsNB):
     def _require_words_in_parts(self, what: str) -> None:
         if used := self._chosen_by_all:
             raise Refused(
-                f"the vectorizer option {used[0]!r} needs all documents and labels, so {what} cannot use it; leave it "
+                f"the vectorizer option {used[0]!r} needs all documents and labels, so it is not for {what}; leave it "
                 "out, give the option 'vocabulary', or use fit"
             )
 

@@ -82,7 +82,7 @@ def test_what_cannot_be_learned_of_documents_is_said():
     within = SimpleNamespace(compute=lambda graph: graph.compute(scheduler="synchronous"))
     clf = bc.TextNB(vectorizer={"min_df": 2}, inference="map")
     for client in (None, within):
-        with pytest.raises(Refused, match="'min_df' needs all documents and labels at once, so a table"):
+        with pytest.raises(Refused, match="'min_df' needs all documents and labels, so it is not for a table"):
             clone(clf).fit_stream(parts(1, 2), "label", client=client)
     clf = bc.TextNB(inference="map")
     with pytest.raises(InputError, match="the training documents contain no words"):

@@ -246,7 +246,7 @@ def test_the_worst_variable_is_named_with_its_coordinates():
     assert disagree.startswith(f"the chains disagree: R-hat is {rhat:.3f} (limit 1.010) for 'weight[setosa, sepal]'")
     assert "above its limit for 2 of 6 parameters" in disagree
     assert "'weight[setosa, sepal]'" in dependent
-    assert "fewer than 400" in dependent
+    assert "below 400" in dependent
 
 
 def test_too_few_chains_or_draws_are_said():

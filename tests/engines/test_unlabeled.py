@@ -379,7 +379,7 @@ CANNOT = {
     ),
     "fractions of rows": (
         lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=HALVES, **USE),
-        "weights that are not whole numbers",
+        "weights are not whole numbers",
     ),
     "all documents and labels": (
         lambda: bc.TextNB(vectorizer={"min_df": 2}).fit(["a b", "a c", "a"], [1, 0, None], **USE),

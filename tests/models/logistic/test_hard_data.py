@@ -73,7 +73,7 @@ WIDE = bc.LogisticRegression(prior_scale=50.0, random_state=1)
 
 def test_laplace_refuses_what_is_far_from_normal() -> None:
     clf = clone(WIDE).set_params(inference="laplace")
-    with pytest.raises(Refused, match=r"is refused: k̂ = .* is above 0\.7, .*; use inference='slice'"):
+    with pytest.raises(Refused, match=r"is not accurate: k̂ = .* is above 0\.7, .*; use inference='slice'"):
         clf.fit(*load_wine(return_X_y=True))
 
 
