@@ -36,7 +36,7 @@ from bayesclf.tables.reading import files_of, open_stream
 from bayesclf.tables.remarks import about_columns, decided as decided_by, renamed, require_classes, require_emptied
 from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed
 from bayesclf.tables.writing import ONE_WAY, Survey
-from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
+from bayesclf.wording import counted, flagged_rows, one_line
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,9 @@ class Reading:
         there = y.notna().to_numpy()
         if not there.all():
             if self.unlabeled != "drop":
-                rows = np.flatnonzero(~there) + 1
                 raise InputError(
-                    f"column {self.target!r} has {len(rows)} missing labels (rows {listed(rows, LISTED_ROWS)}); label "
-                    "them, or pass unlabeled='drop' (--unlabeled drop) to leave them out"
+                    f"column {self.target!r} has no label in {flagged_rows(~there)}; label these rows, or pass "
+                    "unlabeled='drop' (--unlabeled drop) to leave them out"
                 )
             frame, y, weight = some_rows(frame, there), y[there], None if weight is None else weight[there]
         if not len(y) or (weight is not None and (weight == 0).all()):

@@ -308,7 +308,8 @@ class Gaussian(Family[Moments]):
         with np.errstate(invalid="ignore", divide="ignore"):
             sigma2 = self._group(scatter) / self._group(weight)
         defined = (n > 0) & np.isfinite(sigma2) & (sigma2 > 0)
-        require_each(defined, statistics.axes, "has too few different values", " for a variance by maximum likelihood")
+        why = " for a variance by maximum likelihood; use the rule 'map'"
+        require_each(defined, statistics.axes, "has too few different values", why)
         return {"mu": statistics.mean[None], "sigma2": self._squeeze(sigma2)[None]}
 
     def map(self, statistics: Moments) -> Parameters:

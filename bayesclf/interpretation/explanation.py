@@ -189,7 +189,7 @@ def explain(
     name = rules.resolve(classifier.requested_rule(rule))[0].name
     if name not in EXPLAINED:
         raise Refused(
-            f"the hypotheses of rule {name!r}, or their weights, differ between rows, so its log-odds have no parts; "
+            f"the rule {name!r} uses other hypotheses or weights for each row, so its log-odds cannot be decomposed; "
             f"use one of {', '.join(map(repr, EXPLAINED))}"
         )
     hypotheses = classifier.hypotheses(rules.RULES[name].source)

@@ -237,7 +237,7 @@ def to_frame(X: Any) -> pd.DataFrame:
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         some = listed([written(name, LONGEST_VALUE) for name in repeated], LISTED_NAMES)
-        raise InputError(f"column names must differ, but {some} occurs more than once")
+        raise InputError(f"column names must differ; rename columns called {some}")
     frame: pd.DataFrame = X.set_axis(names, axis=1)
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
     for dtype, name in first.items():
@@ -559,8 +559,8 @@ def _refuse_large(frame: pd.DataFrame, names: tuple[str, ...], cells: Iterable[N
         infinite = np.flatnonzero(np.isinf(column))
         if infinite.size:
             values = counted(infinite.size, "infinite value", thousands="")
-            rows = listed(row_numbers(frame, infinite), LISTED_ROWS)
-            raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
+            rows = f"row{'s' * (infinite.size > 1)} {listed(row_numbers(frame, infinite), LISTED_ROWS)}"
+            raise InputError(f"column {name!r} has {values} (inf; {rows}); replace or drop them")
         place = int(np.nanargmax(sizes))
         far[name] = f"{sizes[place]:.1e} in row {row_numbers(frame, place)}"
     if far:

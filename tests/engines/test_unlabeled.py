@@ -246,7 +246,7 @@ def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
     order = np.random.default_rng(0).permutation(11)
     place = int(np.flatnonzero(order == row)[0])
     refused(
-        rf"column 'z' has 1 infinite value \(inf; rows {place + 1}\)",
+        rf"column 'z' has 1 infinite value \(inf; row {place + 1}\)",
         lambda: gaussian(inference="map").fit(infinite.iloc[order], OF_NUMBERS[order], **USE),
         InputError,
     )
@@ -422,7 +422,7 @@ def test_what_rests_on_all_labels_says_so():
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 60)])})
     y = pd.Series(["a"] * 60 + ["b"] * 60).where(np.arange(120) % 6 == 0, None)
     clf = bc.GaussianNB(random_state=0, inference=bc.engines.Augmentation(draws=250)).fit(X, y, **USE)
-    with pytest.raises(InputError, match=r"y has 100 missing labels \(rows 2, 3"):
+    with pytest.raises(InputError, match=r"y has no label in rows 2, 3"):
         clf.score(X, y)
     there = y.notna()
     assert clf.score(X[there], y[there]) > 0.9

@@ -203,7 +203,7 @@ def test_names_that_are_whole_numbers(make):
         np.testing.assert_array_equal(clf.predict_proba(frame.set_axis(["0", "1"], axis=1)), expected)
     named = make(inference="map").fit(frame.set_axis(["0", "1"], axis=1), y)
     np.testing.assert_array_equal(named.predict_proba(frame), expected)
-    with pytest.raises(InputError, match="column names must differ, but '1' occurs more than once"):
+    with pytest.raises(InputError, match="column names must differ; rename columns called '1'"):
         make(inference="map").fit(frame.set_axis([1, "1"], axis=1), y)
 
 

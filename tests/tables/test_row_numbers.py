@@ -23,11 +23,11 @@ def table(cell, like=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)):
 
 WORDS = ("some words",) * 6
 CASES = {
-    "infinite": (bc.GaussianNB(), table(np.inf), r"\(inf; rows 5\)"),
+    "infinite": (bc.GaussianNB(), table(np.inf), r"\(inf; row 5\)"),
     "infinite beside a block": (
         bc.NaiveBayes({("x", "z"): "conditional-gaussian"}),
         table(np.inf).assign(z=list("ababab")),
-        r"\(inf; rows 5\)",
+        r"\(inf; row 5\)",
     ),
     "negative": (bc.MultinomialNB(), table(-1.0), r"holds -1 \(row 5\)"),
     "missing count": (bc.MultinomialNB(), table(np.nan), r"\(NaN, row 5\)"),

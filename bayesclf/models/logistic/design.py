@@ -428,8 +428,5 @@ def refuse_missing(frame: pd.DataFrame) -> None:
     for name in frame:
         empty = np.flatnonzero(frame[name].isna())
         if empty.size:
-            rows = listed(row_numbers(frame, empty), LISTED_ROWS)
-            raise InputError(
-                f"column {name!r} has {empty.size} missing cells (rows {rows}); fill them in, or fit with "
-                "missing='impute'"
-            )
+            rows = f"row{'s' * (empty.size > 1)} {listed(row_numbers(frame, empty), LISTED_ROWS)}"
+            raise InputError(f"column {name!r} has missing cells ({rows}); fill them in, or fit with missing='impute'")
