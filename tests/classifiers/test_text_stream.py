@@ -91,7 +91,7 @@ def test_what_cannot_be_learned_of_documents_is_said():
         clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
     numbers = pd.DataFrame({"text": [1, 2], "label": ["one", "two"]})
     with pytest.raises(
-        InputError, match=r"which is not text; write.* --kind text=text \(kinds={\"text\": \"text\"} of"
+        InputError, match=r"which is not text; convert.* --kind text=text \(kinds={\"text\": \"text\"} of"
     ):
         bc.TextNB().fit_stream(numbers, "label")
     words = bc.TextNB(vectorizer={"token_pattern": "[0-9]"}, inference="map")

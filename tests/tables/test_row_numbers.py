@@ -36,7 +36,7 @@ CASES = {
     "sparse, infinite": (bc.LogisticRegression(), sparse.csr_array(table(np.inf).to_numpy()), r"value \(row 5\)"),
     "no text": (bc.TextNB(), table(7, WORDS), r"holds 7 \(row 5\)"),
     "missing text": (bc.TextNB(event_model="bernoulli"), table(None, WORDS), r"missing document \(row 5\)"),
-    "missing in a regression": (bc.LogisticRegression(missing="error"), table(np.nan), r"\(rows 5\)"),
+    "missing in a regression": (bc.LogisticRegression(missing="error"), table(np.nan), r"\(row 5\)"),
 }
 
 
