@@ -11,7 +11,7 @@ import numpy as np
 from bayesclf.decisions import REJECTED
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, KINDS, MOST_NATS, Kind, class_shares, may_help
+from bayesclf.evaluation.judgments import CONFIDENCE, KINDS, MOST_NATS, Kind, class_shares
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE, line_name
 from bayesclf.evaluation.score_table import (
     BASELINE,
@@ -29,6 +29,7 @@ from bayesclf.evaluation.score_table import (
     useful,
     with_error,
 )
+from bayesclf.interpretation.dependence import may_help
 from bayesclf.progress import Tell, silent
 from bayesclf.report.facts import loss_and_shares, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
@@ -196,7 +197,8 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     if baseline not in SURE:
         boosting = (BOOSTING, NO_RULE)
         told = comparison.rules_of(BOOSTING) and standings(comparison, [boosting, best], against=boosting)[1].kind
-        return may_help(comparison.fits.values(), boosting=told == "behind")
+        fits, labels = list(comparison.fits.values()), comparison.classes[comparison.y]
+        return may_help(fits, comparison.X, labels, boosting=told == "behind")
     fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
     if model not in comparison.fits:
         return f"{fit}.predict_proba(X_new)"
