@@ -136,7 +136,7 @@ def test_no_answer_depends_on_the_unit(name, scale):
 
 @pytest.mark.parametrize("name", ["log-normal", "hurdle exponential"])
 def test_other_log_odds_are_not_linear(name):
-    with pytest.raises(Refused, match="log-odds are (linear in log x|not a sum)"):
+    with pytest.raises(Refused, match=r"log-odds are (linear in log x|not a sum)"):
         fitted(name).to_logistic()
 
 
