@@ -536,9 +536,9 @@ class LogisticModel:
 
         The memory is laid out (row, outcome, draw).
         """
-        return self.linear_scores(parameters).scores(rows)
+        return self.linear_odds(parameters).scores(rows)
 
-    def linear_scores(self, parameters: Parameters) -> LinearScores:
+    def linear_odds(self, parameters: Parameters) -> LinearScores:
         """Return the log-odds against the reference as linear functions of `columns`.
 
         A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
