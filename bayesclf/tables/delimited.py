@@ -391,7 +391,8 @@ def check_rows(found: Found, text: str, path: Path) -> tuple[str, ...]:
         number, line, size = wrong[0]
         lines = [own for _, own, _ in wrong]
         those = f"line{'s' * (len(lines) > 1)} {listed(lines)}"
-        also = f", or leave {those} out with {option('skip_rows', lines)}" if number > 1 and row == wrong[-1][0] else ""
+        few = number > 1 and len(lines) < LISTED_ROWS
+        also = f", or leave {those} out with {option('skip_rows', lines)}" if few else ""
         raise InputError(
             f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
             f"{len(found.names)}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"

@@ -198,6 +198,7 @@ class TestDelimited:
     def test_a_ragged_row(self, tmp_path, row, count):
         text = message(write(tmp_path, f'a,b\n1,"x\ny"\n\n{row}\n3,4\n'))
         assert f"row 2 (line 5) has {count} where the header has 2" in text
+        assert "or leave line 5 out with skip_rows=[5]" in text
 
     @pytest.mark.parametrize("row", ['"open,2', '"shut"x,2'])
     def test_quotes_that_do_not_match(self, tmp_path, row):
