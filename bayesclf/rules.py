@@ -200,6 +200,10 @@ class Gibbs:
         if not one_of:
             raise InputError(f"draw must be 'hypothesis', 'label' or the number of a hypothesis, not {self.draw!r}")
         require(GIVEN, given=self.given)
+        if not isinstance(self.draw, str) and self.given != "data":
+            raise InputError(
+                f"Gibbs({self.draw}) draws nothing, so given={self.given!r} would change nothing; leave it out"
+            )
 
     def log_proba(self, hypotheses: HypothesisSet, rows: Rows, seed: int) -> Array:
         """Return log P(k | x, h_s), shape (row, outcome), s a function of (seed, row number in the table) alone."""

@@ -33,7 +33,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncode
 
 import bayesclf as bc
 from bayesclf.errors import Refused
-from bayesclf.evaluation.scores import binned_error
+from bayesclf.evaluation.scores import calibration_gaps
 
 FOLDS = 5
 PAGE = ROOT / "docs" / "results" / "held_out.md"
@@ -253,7 +253,7 @@ def losses(study: Study, X: pd.DataFrame, y: np.ndarray, chosen: list[str] | Non
             if study.note and way == next(iter(found)):
                 line["note"].append(study.note[1](model))
     for way, log_proba in of_row.items():
-        found[way]["calibration"] = binned_error(log_proba, codes)
+        found[way]["calibration"] = float(calibration_gaps(log_proba, codes).mean())
     return {way: line for way, line in found.items() if way not in refused}
 
 

@@ -278,6 +278,8 @@ class TestGibbs:
         np.testing.assert_allclose(found, [answer_of(hypotheses, 6, row) for row in range(9)])
         with pytest.raises(InputError, match="there is no hypothesis 7: the posterior has 0 to 6"):
             Gibbs(draw=7).log_proba(hypotheses, numbered(9), seed=1)
+        with pytest.raises(InputError, match=r"Gibbs\(7\) draws nothing"):
+            Gibbs(7, given="data and x")
 
     @pytest.mark.parametrize("given", GIVENS)
     def test_hypotheses_are_drawn_as_often_as_their_weights_say(self, rng, given):

@@ -279,7 +279,7 @@ class GenerativeClassifier(BayesClassifier):
             return "no training row can be left out: each is alone in its class, or a family has no closed form"
         rows = self.left_out_.weight.sum()
         few = f"{rows:g} row{'' if rows == 1 else 's'}, fewer than {LEAST_ROWS},"
-        return f"{few} are too few to learn the factor"
+        return f"{few} are too few to learn the factor, and 'tempered' would average over its prior"
 
     @property
     def _rule_of_posterior(self) -> str:
@@ -648,9 +648,10 @@ def about_temper(T: Array, learned: bool) -> str:
     if not learned:
         return f"{counts}, as in the prior: there are too few rows to leave out"
     if high < 1:
-        said = "as is usual where columns repeat each other, predict little or do not follow their families"
+        said = "as the columns say less about the class than the model assumes"
     else:
-        said = "as is usual where columns say more than the model" if low > 1 else "and 1 is not ruled out"
+        more = "as the columns say more about the class than the model assumes"
+        said = more if low > 1 else "and 1 is not ruled out"
     return f"{counts}, {said} (rule 'tempered', by rows left out)"
 
 

@@ -45,6 +45,8 @@ from bayesclf.tables.columns import Column, Rows, SparseTable, Table
 from bayesclf.wording import AND_MORE, listed
 
 LISTED_COLUMNS = 5
+MOST_WEIGHT = 1e11
+"""Sum of weights above which the log-likelihood's rounding is no longer small against 1."""
 MISSING = Choice(("impute", "error"))
 """What missing cells do."""
 LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
@@ -284,6 +286,12 @@ class LogisticRegression(BayesClassifier):
 
     def _infer(self, model: Model) -> None:
         """Infer the model, find the point of a fit by one, and note the prior scale that was learned."""
+        rows = model.label_counts.sum()
+        if rows > MOST_WEIGHT and not isinstance(self._engine(), MAP | MLE):
+            raise InputError(
+                f"sample_weight adds up to {rows:.1e}, and above {MOST_WEIGHT:.0e} rounding hides the posterior; "
+                "divide all by a number, or take a mode alone, inference='map'"
+            )
         super()._infer(model)
         if self.draws_ is None:
             try:

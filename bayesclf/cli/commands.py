@@ -314,7 +314,7 @@ def report(
         raise InputError("--target names a column of the training table; give that too, with --table")
     path = writable(output, "--output", [model, *([table] if table else [])])
     classifier = load(model)
-    X, y = None, None
+    X, y, data = None, None, ""
     if table is not None:
         from bayesclf.cli.inputs import load_training, show_sentences
         from bayesclf.interpretation.predictions import as_read, kind_to_read, with_levels
@@ -325,10 +325,11 @@ def report(
         training = load_training(table, target, as_read(classifier, reading, target), kinds=kinds)
         show_sentences(stdout(), "read", training.dataset.notes)
         X, y = with_levels(training.X[names], classifier.columns_), training.y
+        data = Path(training.dataset.name).name
     with shown(f"checking {model}"):
         predict_too = ["predict", model, "NEW.csv", "--output", "predictions.csv"]
         made, following = (shlex.join(["bayesclf", *words]) for words in (context.obj, predict_too))
-        page = written_report(classifier, path, X, y, None, made, following)
+        page = written_report(classifier, path, X, y, None, made, following, data)
     for sentence in told(page.sections[0]):
         stdout().print(wrapped(printable(sentence), stdout().width), soft_wrap=True)
     stdout().print(f"report written to {path}", soft_wrap=True)

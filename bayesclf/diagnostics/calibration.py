@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -11,7 +13,7 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
-from bayesclf.evaluation.judgments import Z_GAIN, Estimate, may_help
+from bayesclf.evaluation.judgments import Z_GAIN, Estimate
 from bayesclf.evaluation.score_table import (
     BASELINE,
     calibration,
@@ -21,8 +23,9 @@ from bayesclf.evaluation.score_table import (
     over_confidence,
     row_losses,
 )
-from bayesclf.interpretation.dependence import JOIN, dependent_pairs
+from bayesclf.interpretation.dependence import JOIN, dependent_pairs, may_help
 from bayesclf.tables.columns import row_numbers
+from bayesclf.wording import pair
 
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
@@ -64,10 +67,10 @@ def baseline(context: Context) -> Answer:
     within = f"{says}: the gain in {each} is below {Z_GAIN:g} standard errors"
     possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
     if possible.all():
-        return Answer("skipped", "none", f"{within}, so these rows do not show a clear gain", "", evidence)
+        return Answer("undecided", "none", f"{within}, so these rows do not show a clear gain", "", evidence)
     return tip(
         within,
-        may_help([context.classifier])
+        may_help([context.classifier], context.X, context.y)
         if small.all()
         else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
         evidence,
@@ -98,15 +101,16 @@ def confidence(context: Context) -> Answer:
     answers.require_own()
     gap = over_confidence(answers, answers.best)
     evidence = _by_rule(answers)
-    line = evidence.set_index("rule").loc[answers.own]
+    line: Any = evidence.set_index("rule").loc[answers.own]
     sure = np.exp(answers.stacked(*answers.best)[0].max(axis=1)).mean()
     accuracy = 1 - mean(answers, answers.best, "error")
     says = (
         f"mean confidence {sure:.3f}, accuracy {accuracy:.3f} (difference {gap}); calibration error "
-        f"{line['error']:.3f}, where calibrated probabilities would show {line['if_calibrated']:.3f} "
+        f"{pair(line['calibration_error'], line['calibration_error_se'])}, where calibrated probabilities would show "
+        f"{line['calibration_expected']:.3f} "
         f"(p = {line['p_value']:.3f}, limit {thresholds.SIGNIFICANCE}; rule {answers.own!r}, {answers.setting})"
     )
-    excess = line["error"] - line["if_calibrated"]
+    excess = line["calibration_error"] - line["calibration_expected"]
     off = line["p_value"] < thresholds.SIGNIFICANCE and excess > thresholds.MIN_CALIBRATION_EXCESS
     if not gap.matters:
         if not off:
@@ -136,8 +140,8 @@ def _by_rule(answers: HeldOut) -> pd.DataFrame:
         gap = over_confidence(answers, ("", rule))
         key = ("", rule)
         lines.append((rule, gap.mean, gap.error, *calibration(answers, key), mean(answers, key, "log_loss")))
-    names = ["rule", "over_confidence", "standard_error", "error", "if_calibrated", "p_value", "log_loss"]
-    return pd.DataFrame(lines, columns=names)
+    judged = ["calibration_error", "calibration_error_se", "calibration_expected", "p_value"]
+    return pd.DataFrame(lines, columns=["rule", "over_confidence", "over_confidence_se", *judged, "log_loss"])
 
 
 def _pairs(context: Context) -> str:

@@ -39,6 +39,9 @@ class RowScores(Sized):
         Σ_k (P(k | x) − [k = y])², (row): between 0 and 2.
     cost, rejected
         As in `bayesclf.decisions.DecisionCosts`, where costs or a limit were given.
+    votes
+        Of the Gibbs classifier: the posterior probability that the drawn hypothesis decides for each class, (row,
+        outcome).
     """
 
     log_proba: Array
@@ -47,6 +50,7 @@ class RowScores(Sized):
     brier: Array
     cost: Array | None = None
     rejected: Array | None = None
+    votes: Array | None = None
 
 
 def score(log_proba: Array, y: Integers) -> RowScores:
@@ -70,6 +74,7 @@ def score_gibbs(log_proba: Array, averages: Averages, y: Integers) -> RowScores:
         1 - averages.votes[rows, y],
         -averages.mean_log_proba[rows, y],
         averages.mean_square - 2 * own + 1,
+        votes=averages.votes,
     )
 
 
@@ -114,13 +119,16 @@ def _binned(log_proba: Array, y: Integers) -> tuple[Integers, Array, Array]:
     return index, confidence, (log_proba.argmax(axis=1) == y).astype(float)
 
 
-def binned_error(log_proba: Array, y: Integers) -> float:
-    """Return the binned calibration error Σ_b n_b/n |accuracy_b − confidence_b|, bins of equal width on [0, 1].
+def calibration_gaps(log_proba: Array, y: Integers) -> Array:
+    """Return what each answer adds to the calibration error, (answer): its rightness less its confidence, or minus it.
 
-    It exceeds 0 on finitely many rows even where probabilities are calibrated; see `errors_if_calibrated`.
+    The sign is that of its bin's sum. So the mean is the binned calibration error Σ_b n_b/n |accuracy_b − confidence_b|
+    with bins of equal width on [0, 1], and its standard error is that of this mean. The calibration error exceeds 0 on
+    finitely many rows even where probabilities are calibrated; see `errors_if_calibrated`.
     """
     index, confidence, right = _binned(log_proba, y)
-    return float(np.abs(np.bincount(index, right - confidence, minlength=CALIBRATION_BINS)).sum() / len(y))
+    gap = right - confidence
+    return np.asarray(np.sign(np.bincount(index, gap, minlength=CALIBRATION_BINS))[index] * gap)
 
 
 def errors_if_calibrated(log_proba: Array, seed: int, replicates: int = REPLICATES, repeats: int = 1) -> Array:
@@ -156,17 +164,19 @@ def errors_if_calibrated(log_proba: Array, seed: int, replicates: int = REPLICAT
 
 
 class Calibration(NamedTuple):
-    """The binned calibration error, its mean if the probabilities were calibrated, and P(then it is at least that)."""
+    """The calibration error, its standard error, its mean if calibrated, and P(then it is at least that)."""
 
     error: float
+    standard_error: float
     expected: float
     p_value: float
 
     @classmethod
-    def of(cls, log_proba: Array, y: Integers, seed: int, repeats: int) -> Calibration:
-        """Return the calibration of probabilities; arguments are those of `errors_if_calibrated`."""
-        error, simulated = binned_error(log_proba, y), errors_if_calibrated(log_proba, seed, repeats=repeats)
-        return cls(error, float(simulated.mean()), float((1 + (simulated >= error).sum()) / (1 + len(simulated))))
+    def of(cls, log_proba: Array, error: float, standard_error: float, seed: int, repeats: int) -> Calibration:
+        """Return the calibration of probabilities of which the errors are known; see `errors_if_calibrated`."""
+        simulated = errors_if_calibrated(log_proba, seed, repeats=repeats)
+        p_value = (1 + (simulated >= error).sum()) / (1 + len(simulated))
+        return cls(error, standard_error, float(simulated.mean()), float(p_value))
 
 
 RISKS = np.arange(1, 100) / 100

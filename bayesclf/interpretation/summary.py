@@ -37,6 +37,9 @@ INTERCEPT = "(intercept)"
 KINDS = ("odds", "odds_per_sd", "parameters")
 """What a summary can be of."""
 
+PER_SD = {f"odds_ratio{limit}": f"odds_ratio_per_sd{limit}" for limit in ("", "_low", "_high")}
+"""Headings of odds ratios, and what they are for one standard deviation more."""
+
 SAMPLE_DIMS = ("chain", "draw")
 
 READING = (
@@ -59,8 +62,9 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     probabilities determine differences between levels, but no level by itself. To compare the weights that a generative
     model implies with those of logistic regression, compare their tables of odds.
 
-    ``"odds_per_sd"``: the same of logistic regression for one standard deviation more, so that columns compare. With
-    more than two classes, the odds are of each class against the geometric mean of all.
+    ``"odds_per_sd"``: the same of logistic regression for one standard deviation more, so that columns compare:
+    `odds_ratio_per_sd`, its limits, and `coefficient_per_sd`. With more than two classes, the odds are of each class
+    against the geometric mean of all.
 
     ``"parameters"``: one row per number in `posterior_`.
 
@@ -152,9 +156,12 @@ def _odds_per_sd(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     every = np.concatenate([intercept[..., None], weight * design.scale], axis=2)
     outcomes = [str(label) for label in classifier.classes_]
     if len(outcomes) == 2:
-        return _odds_table(classifier, every, outcomes[1:], design.names, ci_prob)
-    every = np.pad(every, [(0, 0), (0, 1), (0, 0)])  # the reference is the last class
-    return _odds_table(classifier, every - every.mean(axis=1, keepdims=True), outcomes, design.names, ci_prob)
+        outcomes = outcomes[1:]
+    else:
+        every = np.pad(every, [(0, 0), (0, 1), (0, 0)])  # the reference is the last class
+        every -= every.mean(axis=1, keepdims=True)
+    table = _odds_table(classifier, every, outcomes, design.names, ci_prob)
+    return table.rename(columns={"coefficient": "coefficient_per_sd", **PER_SD})
 
 
 def _odds_table(

@@ -11,11 +11,12 @@ import numpy as np
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.inputs import checked_labels
-from bayesclf.evaluation import scores
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.score_table import calibration
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.rules import resolve
+from bayesclf.wording import pair
 
 PANEL = (2.5, 2.4)
 """Inches of one panel."""
@@ -116,7 +117,7 @@ def reliability(
 
     Calibrated probabilities lie on the diagonal; a curve below the gray band is over-confident, a curve above it
     under-confident, and within the band deviations are explained by chance. The bars at the bottom show where the rows
-    are. The binned calibration error of the tables follows the name of the rule.
+    are. The calibration error of the tables follows the name of the rule.
 
     Parameters
     ----------
@@ -157,7 +158,8 @@ def reliability(
     for rule, place in zip(chosen, places, strict=True):
         log_proba, y = comparison.stacked(model, rule)
         curve = reliability_curve(log_proba, y, comparison.seed, comparison.repeats)
-        name = f"{rule}  {scores.binned_error(log_proba, y):.3f}"
+        judged = calibration(comparison, (model, rule))
+        name = f"{rule}  {pair(judged.error, judged.standard_error)}"
         if ax is None or len(chosen) == 1:
             draw_expected(place, curve)
             place.set_title(name, loc="left", fontsize="medium")

@@ -56,7 +56,7 @@ def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | Non
     comparison : Comparison
         Result of `bayesclf.compare`.
     metric : str
-        One of ``"log_loss"``, ``"accuracy"``, ``"brier"``, ``"calibration_error"`` (without an error).
+        One of ``"log_loss"``, ``"accuracy"``, ``"brier"``, ``"calibration_error"``.
     ax : matplotlib Axes or None
         Axes to draw on.
 

@@ -76,6 +76,7 @@ def write_classifier(
     *,
     command: str | None = None,
     next_command: str | None = None,
+    data: str = "",
 ) -> None:
     """Write the report of one fitted classifier: its checks, its posterior and, with its rows, its predictions.
 
@@ -88,8 +89,8 @@ def write_classifier(
     path : str or path
         File to write: ``….md`` for Markdown and ``….json`` for JSON, both without figures; HTML under any other name.
     X, y
-        The training rows, in any order: a fit keeps its statistics only, and checks that need rows are skipped without
-        them. For a fit with sample weights, repeat a row of weight w w times; where weights were not whole numbers,
+        The training rows, in any order: a fit keeps its statistics only, and without rows some checks are undecided.
+        For a fit with sample weights, repeat a row of weight w w times; where weights were not whole numbers,
         give the rows as they are.
     progress : bool, callable or None
         Whether to show progress; or a function that is called with what is being done, checks done and checks in all.
@@ -98,13 +99,15 @@ def write_classifier(
         Command line that made the report.
     next_command : str or None
         Command line that comes next; by default a call in Python.
+    data : str
+        Name of the table, for the methods.
 
     Raises
     ------
     InputError
         If the file cannot be written, or the rows are not those of the fit.
     """
-    written_report(classifier, path, X, y, progress, command, next_command)
+    written_report(classifier, path, X, y, progress, command, next_command, data)
 
 
 def written_report(
@@ -115,17 +118,19 @@ def written_report(
     progress: Progress,
     command: str | None,
     next_command: str | None,
+    data: str,
 ) -> Report:
     """Write the report of a classifier, and return it."""
     check_is_fitted(classifier, "classes_")
     require(OrNone(Text()), command=command, next_command=next_command)
+    require(Text(), data=data)
     target = document.writable(path)
     if X is not None and y is not None:
         _require_training_rows(classifier, X, y)
     from bayesclf.report import classifier_page as page
 
     with shown("report", None, progress):
-        report = page.tree(classifier, X, y, command, next_command)
+        report = page.tree(classifier, X, y, command, next_command, data)
         _write(report, target)
     return report
 

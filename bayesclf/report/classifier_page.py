@@ -22,9 +22,9 @@ from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
-from bayesclf.evaluation.judgments import may_help
 from bayesclf.evaluation.score_table import Key, infinite_losses, useful
-from bayesclf.interpretation.summary import INTERCEPT, READING, Priors, priors_of, together
+from bayesclf.interpretation.dependence import may_help
+from bayesclf.interpretation.summary import INTERCEPT, PER_SD, READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, methods, names, table
@@ -62,8 +62,9 @@ def tree(
     y: Any = None,
     command: str | None = None,
     next_command: str | None = None,
+    data_name: str = "",
 ) -> Report:
-    """Return the report of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
+    """Return the report of a fitted classifier; without its training rows `X`, `y` some checks are undecided."""
     diagnosis = diagnose(classifier, X, y)
     frame = None if X is None else _shown_columns(classifier, X)
     codes = None if frame is None else np.searchsorted(classifier.classes_, checked_labels(y, len(frame)))
@@ -71,7 +72,7 @@ def tree(
     answer = _answer(classifier, diagnosis.held_out)
     priors = priors_of(classifier)
     sections = [
-        Section("Verdict", _first(classifier, frame, diagnosis, answer, order, next_command), "first"),
+        Section("Verdict", _first(classifier, (X, y), frame, diagnosis, answer, order, next_command), "first"),
         Section("Checks", [checks(diagnosis)], "folded"),
         Section("Model and priors", model_and_priors(priors, classifier.classes_, order), "folded"),
         Section("Posterior", _posterior(classifier, order), "folded"),
@@ -80,7 +81,7 @@ def tree(
         sections.append(Section("Predictions", _predictions(classifier, X, y, list(frame.columns), order), "folded"))
         sections.append(Section("Data", data(frame, codes, classifier.classes_, order), "folded"))
     cells = 0 if frame is None else int(frame.isna().to_numpy().sum())
-    said = methods.of_classifier(classifier, codes, order, priors, answer, diagnosis, cells)
+    said = methods.of_classifier(classifier, codes, order, priors, diagnosis, cells, data_name)
     return Report(
         _title(classifier),
         _subtitle(classifier, frame, codes, order),
@@ -96,6 +97,7 @@ def tree(
 
 def _first(
     classifier: BayesClassifier,
+    training: tuple[Any, Any],
     frame: pd.DataFrame | None,
     diagnosis: Diagnosis,
     answer: str,
@@ -111,10 +113,10 @@ def _first(
     if held_out is not None and answer:
         drawn = reliability(held_out, held_out.best, "held-out-reliability", "the probabilities")
         found = facts(held_out, held_out.best, classes, order)
-        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
+        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}; ± is one standard error")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
         if not useful(held_out, held_out.best) and not infinite_losses(held_out, held_out.best)[0]:
-            next_step = Text(f"Next: {may_help([classifier])}")
+            next_step = Text(f"Next: {may_help([classifier], *training)}")
         parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn])]
         if wrong := errors(held_out, held_out.best, classes):
             below.insert(0, Items([wrong]))
@@ -151,7 +153,7 @@ def headline(diagnosis: Diagnosis) -> str:
                 if diagnosis.tips
                 else ""
             )
-            + (f"; {len(diagnosis.skipped)} could not be answered." if diagnosis.skipped else ".")
+            + (f"; {len(diagnosis.undecided)} undecided." if diagnosis.undecided else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
     return f"The checks found {counted(len(diagnosis.issues), 'issue')}: {joined(named)}."
@@ -241,18 +243,20 @@ def _parameters(found: pd.DataFrame) -> pd.DataFrame:
 def _odds(classifier: LogisticRegression, found: pd.DataFrame, order: Sequence[int], limits: str) -> list[Part]:
     """Return the odds ratios in common units, the largest first, and what they are."""
     labels = classifier.classes_
-    by = np.log(found["odds_ratio"]).abs().groupby("feature", sort=False)
+    odds, low, high = PER_SD.values()
+    by = np.log(found[odds]).abs().groupby("feature", sort=False)
     size = by.transform("max").where(found.index.get_level_values("feature") != INTERCEPT, np.inf)
     lines = found.reset_index().iloc[np.lexsort([by.ngroup().to_numpy(), -size.to_numpy()])]
     of = f"{'each class' if len(labels) > 2 else labels[1]} against {found.attrs['reference']}"
     said = (
-        f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio. A level is compared "
-        "with the mean of all levels. The largest come first."
+        f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio per sd; clf.summary() "
+        "has ratios per unit. A level is compared with the mean of all levels. The largest come first."
     )
     if classifier.draws_ is not None:
         said = f"{said} {first_upper(limits)}, and p positive is the probability of a ratio above 1."
-    shown = [name for name in lines if name not in ("feature", "coefficient", "sd", "low", "high")]
-    lines = table.in_order(lines[["feature", *shown]], labels, order)
+    lines = lines.drop(columns=["coefficient_per_sd", "sd", "low", "high"], errors="ignore")
+    lines = table.in_order(lines.rename(columns={low: "low", high: "high"}), labels, order)
+    lines.insert(0, "feature", lines.pop("feature"))
     return [Text(said), Table(lines if len(labels) > 2 else lines.drop(columns="outcome"))]
 
 
@@ -349,7 +353,7 @@ def largest_effects(classifier: BayesClassifier, X: Any, columns: Sequence[str])
 def average_effects(
     classifier: BayesClassifier, X: Any, columns: Sequence[str], order: Sequence[int]
 ) -> pd.DataFrame | None:
-    """Return the average effects of columns, of two classes on the second; None where there are none."""
+    """Return the average effects of columns, the largest first, of two classes on the second; None without any."""
     found: list[pd.DataFrame] = []
     for name in columns:
         try:
@@ -358,8 +362,9 @@ def average_effects(
             continue
     if not found:
         return None
+    found.sort(key=lambda own: -own["effect"].abs().max())
     effects = pd.concat(found)[["column", "from", "to", "outcome", "effect", "low", "high"]].dropna(axis=1)
-    labels = classifier.classes_
+    effects, labels = effects.rename(columns={"effect": "change of P(outcome)"}), classifier.classes_
     effects = table.in_order(effects, labels, order)
     return effects[effects["outcome"] == labels[order[1]]] if len(labels) == 2 else effects
 

@@ -26,10 +26,12 @@ from bayesclf.wording import counted, first_upper, joined, listed
 MOST = 6
 """Classes that are named."""
 
+NADEAU = "C. Nadeau, Y. Bengio (2003), Inference for the generalization error, Machine Learning 52, 239–281."
+"""Of the standard errors of held-out scores."""
+
 REFERENCES = (
-    "References: C. Nadeau, Y. Bengio (2003), Inference for the generalization error, Machine Learning 52, 239–281. "
-    "T. Hothorn, F. Bretz, P. Westfall (2008), Simultaneous inference in general parametric models, Biometrical "
-    "Journal 50, 346–363."
+    f"References: {NADEAU} T. Hothorn, F. Bretz, P. Westfall (2008), Simultaneous inference in general parametric "
+    "models, Biometrical Journal 50, 346–363."
 )
 """Of the standard errors of a comparison, and of its clear differences."""
 
@@ -39,13 +41,16 @@ def of_classifier(
     codes: Integers | None,
     order: Sequence[int],
     priors: Priors,
-    answer: str,
     diagnosis: Diagnosis,
     cells: int,
+    data: str,
 ) -> str:
-    """Return what was fitted, to what, under which priors, how, and how good it is; `cells` is how many are missing."""
+    """Return what was fitted, to which rows of `data`, under which priors, how, and how good it is.
+
+    `cells` is how many are missing.
+    """
     columns = counted(len(classifier.columns_), "column")
-    size = columns if codes is None else f"{counted(len(codes), 'row')} and {columns}"
+    size = columns if codes is None else f"{counted(len(codes), 'row')} and {columns}{f' of {data}' if data else ''}"
     if count := getattr(classifier.model_, "unlabeled", 0):
         size = f"{counted(count, 'row')} without a label and {size}"
     target = f" to predict {classifier.target_name_}" if classifier.target_name_ else ""
@@ -56,14 +61,18 @@ def of_classifier(
         sentences.append("The priors are the posterior of an earlier fit.")
     sentences += _missing({"the fit": classifier}, cells)
     sentences += [*_codes([classifier]), *left_out(classifier.notes_)]
-    if answer and diagnosis.held_out is not None:
-        sentences += [answer, f"Held-out rows: {diagnosis.held_out.setting}; ± is {ERROR}."]
+    held_out, references = diagnosis.held_out, ""
+    if held_out is not None and held_out.answered:
+        loss = loss_and_shares(held_out, held_out.best)
+        how = names.HOW[held_out.best[1]]
+        sentences.append(f"In {held_out.setting}, the log loss of the model {how} was {loss}; ± is {ERROR}.")
+        references = f"Reference: {NADEAU}"
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
     tips = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.tips)
     issues = f"{len(diagnosis.issues)} raised an issue: {raised}" if diagnosis.issues else "none raised an issue"
     sentences.append(f"Of {counted(made, 'check')}, {issues}{f'; tips: {tips}' if tips else ''}.")
-    return " ".join([*sentences, _computed(classifier.seed_)])
+    return " ".join([*sentences, _computed(classifier.seed_), references]).strip()
 
 
 def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, Priors]) -> str:
@@ -119,18 +128,18 @@ def _result(comparison: Comparison) -> str:
 
 
 MISSING = {
-    "ignore": "leaves them out of the likelihood",
-    "level": "takes them for levels of their own",
-    "impute": "takes the mean of a number, with an indicator, and no weight of a category",
+    "ignore": "left them out of the likelihood",
+    "level": "took them for levels of their own",
+    "impute": "took the mean of a number, with an indicator, and no weight of a category",
 }
-"""What a classifier does with missing cells, by its setting `missing`."""
+"""What a classifier did with missing cells, by its setting `missing`."""
 
 
 def _missing(fits: Mapping[str, BayesClassifier], cells: int) -> list[str]:
     """Say what each fit, by its name in a sentence, does with missing cells."""
     found = {name: MISSING.get(str(getattr(fit, "missing", "")), "") for name, fit in fits.items()}
     said = [f"{name} {words}" for name, words in found.items() if words]
-    return [f"{counted(cells, 'cell is', 'cells are')} missing: {'; '.join(said)}."] if cells and said else []
+    return [f"{counted(cells, 'cell was', 'cells were')} missing: {'; '.join(said)}."] if cells and said else []
 
 
 def _boosted(comparison: Comparison) -> list[str]:
@@ -144,7 +153,7 @@ def _boosted(comparison: Comparison) -> list[str]:
 def _codes(fits: Sequence[BayesClassifier]) -> list[str]:
     """Say how logistic regression takes categories."""
     kinds = [column.kind for fit in fits if isinstance(fit, LogisticRegression) for column in fit.columns_]
-    return ["Logistic regression has a weight for each level of a category."] * ("category" in kinds)
+    return ["Logistic regression had a weight for each level of a category."] * ("category" in kinds)
 
 
 def _rules(comparison: Comparison) -> list[str]:

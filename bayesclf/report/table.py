@@ -27,11 +27,11 @@ BEST = "–"
 """What the recommended entry has instead of a difference from it."""
 
 MEANINGS = {
-    "accuracy": "share of rows whose class was predicted, ± standard error; for gibbs the expected share",
+    "accuracy": "share of rows whose class was predicted, ± standard error",
     "log loss": "mean of −log P(true class), ± standard error; smaller is better",
     "difference": "of the log loss from that of the first line, on the same rows",
     "Brier": "squared error of the probabilities, summed over the classes; between 0 and 2",
-    "calibration error": "binned; (… if calibrated) is what calibrated probabilities would show on as many rows",
+    "calibration error": "± standard error; (… if calibrated) is what calibrated probabilities would show",
     "differs": "share of rows on which the decision differs from Bayes-optimal's",
     "cost": "mean cost of the decisions, ± standard error, including the cost of rejected rows",
     "rejected": "share of rows without a decision, because the expected cost of the best one is too large",
@@ -67,8 +67,9 @@ def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
         "Brier": pair(record["brier"], record["brier_se"]),
     }
     if "calibration_error" in record:
-        error, expected = number(record["calibration_error"]), number(record["calibration_expected"])
-        line["calibration error"] = f"{error} ({expected} if calibrated)"
+        own = pair(record["calibration_error"], record["calibration_error_se"])
+        own = f"{own} ({number(record['calibration_expected'])} if calibrated)"
+        line["calibration error"] = own if np.isfinite(record["calibration_error"]) else ""
         line["differs"] = percent(record["disagreement"]) if np.isfinite(record.get("disagreement", np.nan)) else ""
     if "cost" in record:
         line |= {"cost": pair(record["cost"], record["cost_se"]), "rejected": percent(record["rejected"])}

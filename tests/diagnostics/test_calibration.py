@@ -15,6 +15,7 @@ from bayesclf.evaluation import scores
 from bayesclf.evaluation.cross_validation import Answers
 from bayesclf.evaluation.score_table import calibration
 from bayesclf.report.facts import facts
+from bayesclf.wording import pair
 
 
 def found(case, code="Y02", **arguments):
@@ -58,7 +59,7 @@ def test_over_confidence_is_confidence_less_accuracy_of_cross_validation():
     gap = proba.max(axis=1) - (np.array(["no", "yes"])[proba.argmax(axis=1)] == y)
     evidence = found((clf, (X, y)), "Y02").evidence.set_index("rule")
     assert evidence.loc["map", "over_confidence"] == pytest.approx(gap.mean())
-    assert evidence.loc["map", "standard_error"] == pytest.approx(gap.std(ddof=1) * np.sqrt(1 / 500 + 1 / 400))
+    assert evidence.loc["map", "over_confidence_se"] == pytest.approx(gap.std(ddof=1) * np.sqrt(1 / 500 + 1 / 400))
 
 
 def test_of_a_large_table_a_part_is_held_out_once():
@@ -79,7 +80,7 @@ def test_a_class_of_one_row_each_cannot_be_held_out():
     X = pd.DataFrame({"x": np.arange(3.0)})
     y = ["a", "b", "c"]
     clf = bc.GaussianNB(random_state=1).fit(X, y)
-    assert found((clf, (X, y)), "Y01").section == "skipped"
+    assert found((clf, (X, y)), "Y01").section == "undecided"
 
 
 def test_a_plug_in_that_meets_an_unseen_level_is_an_issue():
@@ -108,7 +109,7 @@ def test_columns_of_noise_have_no_gain_but_are_not_an_issue():
         losses += (gain <= 0).any()
         assert (finding.section == "issue") == (gain < -1.96 * error).any()
         possible = (gain + 1.96 * error > 0.05 * finding.evidence["frequencies"]).all()
-        assert (finding.section == "skipped") == possible or finding.section == "issue"
+        assert (finding.section == "undecided") == possible or finding.section == "issue"
         if finding.section != "issue":
             assert ("is below 1.96 standard errors" in finding.reason) == (gain <= 1.96 * error).any()
     assert losses >= 5  # as estimates cost something
@@ -156,9 +157,10 @@ def test_calibration_error_of_calibrated_rows_is_as_expected():
     for _ in range(40):
         y = (rng.random(2000) < proba).astype(int)
         found.append(calibration(answers_of(scores.score(log_proba, y), y), ("", "map")))
-    errors, expected, p_values = np.transpose(found)
+    errors, stated, expected, p_values = np.transpose(found)
     assert abs(expected[0] - np.mean(errors)) < 4 * np.std(errors) / np.sqrt(40)
     assert 0.2 < np.median(p_values) < 0.8
+    assert np.std(errors) < np.mean(stated) < 3 * np.std(errors)
     y = (rng.random(2000) < 0.5).astype(int)
     assert calibration(answers_of(scores.score(log_proba, y), y), ("", "map")).p_value == pytest.approx(1 / 201)
 
@@ -171,7 +173,8 @@ def test_labels_are_simulated_once_for_the_table_and_the_facts(monkeypatch):
     comparison = bc.compare({"nb": clf}, X, y, repeats=1)
     line = comparison.table.set_index("rule").loc[comparison.best[1]]
     shown = {fact.name: fact.value for fact in facts(comparison, comparison.best, comparison.classes, (0, 1))}
-    assert f"({line['calibration_expected']:.3f} if calibrated)" in shown["Calibration error"]
+    own = pair(line["calibration_error"], line["calibration_error_se"])
+    assert f"{own} ({line['calibration_expected']:.3f} if calibrated)" == shown["Calibration error"]
     assert len(times) == len(comparison.table)
 
 

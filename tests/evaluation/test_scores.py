@@ -58,7 +58,7 @@ def test_the_calibration_error_is_the_mean_gap_in_bins_weighted_by_their_rows(pr
     confidence, right = np.exp(log_proba.max(axis=1)), log_proba.argmax(axis=1) == y
     bins = pd.Series(right - confidence).groupby(np.floor(confidence * scores.CALIBRATION_BINS).clip(max=9))
     expected = (bins.mean().abs() * bins.size()).sum() / len(y)
-    assert scores.binned_error(log_proba, y) == pytest.approx(expected, rel=1e-12)
+    assert scores.calibration_gaps(log_proba, y).mean() == pytest.approx(expected, rel=1e-12)
 
 
 def test_repeated_answers_to_a_row_are_right_together(predictions):

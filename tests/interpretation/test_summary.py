@@ -52,8 +52,8 @@ def test_coefficients_per_sd_are_those_of_a_fit_to_standardized_columns(mixed_ta
     table = own.summary(of="odds_per_sd")
     centered = standardized.summary()["coefficient"].unstack("outcome").assign(well=0.0)
     centered = centered.sub(centered.mean(axis=1), axis=0)
-    np.testing.assert_allclose(table["coefficient"].unstack("outcome"), centered, rtol=1e-6)
-    np.testing.assert_allclose(table["odds_ratio"], np.exp(table["coefficient"]))
+    np.testing.assert_allclose(table["coefficient_per_sd"].unstack("outcome"), centered, rtol=1e-6)
+    np.testing.assert_allclose(table["odds_ratio_per_sd"], np.exp(table["coefficient_per_sd"]))
 
 
 def test_a_point_fit_has_no_intervals(mixed_table):

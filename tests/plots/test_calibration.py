@@ -16,6 +16,7 @@ from bayesclf.classifiers.base import CI_PROB
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError
 from bayesclf.plots import calibration, style
+from bayesclf.wording import pair
 
 
 def answers(rows, classes, seed, temperature=1.0):
@@ -52,12 +53,12 @@ def test_one_row_and_constant_probabilities_are_one_point(rows):
 
 def test_panels_hold_the_curves_and_the_errors_of_the_table(comparison):
     figure = plots.reliability(comparison, "nb")
-    table = comparison.table.set_index(["model", "rule"])
+    table = comparison.table.set_index(["model", "rule"])[["calibration_error", "calibration_error_se"]]
     for rule, ax in zip(comparison.rules_of("nb"), figure.axes, strict=True):
         curve = calibration.reliability_curve(*comparison.stacked("nb", rule), comparison.seed)
         (drawn,) = of_color(ax.lines, style.RULE_STYLE[rule].color)
         np.testing.assert_allclose(drawn.get_xydata(), np.column_stack([curve.confidence, curve.accuracy]))
-        assert ax.get_title(loc="left") == f"{rule}  {table.loc[('nb', rule), 'calibration_error']:.3f}"
+        assert ax.get_title(loc="left") == f"{rule}  {pair(*table.loc['nb', rule])}"
     assert "nb: reliability (calibration error)" in texts(figure)
 
 

@@ -91,7 +91,7 @@ def test_held_out_scores_come_first(pages, fits, table):
 
 def test_the_page_has_the_table_of_parameters(pages, fits):
     ids = Page(pages["sampled"]).words
-    for name in ("odds ratio", "p positive", "r hat", "ess bulk"):
+    for name in ("odds ratio per sd", "p positive", "r hat", "ess bulk"):
         assert name in ids
     assert "the odds of each class against the mean of all classes" in ids
 

@@ -138,7 +138,7 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
     assert "by 3-fold stratified cross-validation" in said
     assert "The Bayesian models answered at their maximum likelihood estimate (mle, " in said
     assert "Logistic regression (lr): log-odds are linear in the columns. Priors were " in said
-    missing = ["9 cells are missing: nb leaves them out of the likelihood."]
+    missing = ["9 cells were missing: nb left them out of the likelihood."]
     assert (_missing({"nb": bc.NaiveBayes()}, 9), _missing({"nb": bc.NaiveBayes()}, 0)) == (missing, [])
     means = load_iris().data.mean(axis=0)
     assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for mu" in said

@@ -173,6 +173,8 @@ class LogisticModel:
     def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
         """Return the space that the columns span, and the likelihood in its coordinates."""
         likelihood, X = self._likelihood, self._present[0]
+        unit = np.exp2(np.floor(np.log2(likelihood.weight.mean())))  # of weights, on which the estimate does not depend
+        likelihood = replace(likelihood, weight=likelihood.weight / unit)
         if not isinstance(X, np.ndarray):
             if X.shape[1] > DENSE_PARAMETERS:
                 raise DoesNotExist(

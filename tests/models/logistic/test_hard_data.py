@@ -9,7 +9,7 @@ from sklearn.datasets import load_wine
 
 import bayesclf as bc
 from bayesclf.arrays import Array, Integers
-from bayesclf.errors import Refused
+from bayesclf.errors import InputError, Refused
 from bayesclf.models.logistic.prior import against_reference
 
 RNG = np.random.default_rng(0)
@@ -35,6 +35,14 @@ ENGINES: dict[str, Any] = {
 }
 LARGEST_GRADIENT = 1e-8
 """Of the log posterior by the weights per sd of a column, at its mode."""
+
+
+def test_weights_that_rounding_drowns_leave_the_estimate_and_have_no_posterior():
+    rows, y, weights = np.random.default_rng(111).normal(size=(6, 1)), np.array([0, 1, 0, 1, 1, 0]), np.full(6, 1e20)
+    once = bc.LogisticRegression(inference="mle").fit(rows, y)
+    np.testing.assert_allclose(clone(once).fit(rows, y, weights).coef_, once.coef_, rtol=1e-6)
+    with pytest.raises(InputError, match=r"adds up to 6.0e\+20, and above 1e\+11 rounding hides the posterior"):
+        bc.LogisticRegression().fit(rows, y, weights)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
