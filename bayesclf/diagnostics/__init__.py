@@ -56,7 +56,7 @@ def diagnose(
     classifier : BayesClassifier
         Fitted.
     X, y
-        The training rows. A fit stores only its statistics; without the rows, checks that need them are skipped.
+        The training rows. A fit stores only its statistics; without the rows, checks that need them are undecided.
     new : table of shape (row, feature) or None
         Rows to be predicted, to see how far they are from the training rows.
     checks : sequence of str or None
@@ -80,7 +80,7 @@ def diagnose(
     >>> import bayesclf as bc
     >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
     >>> print(bc.GaussianNB(random_state=1).fit(X, y).diagnose(checks=["P01", "M06", "Y02"]))
-    GaussianNB: 0 issues, 0 tips, 1 passed, 1 not applicable, 1 skipped
+    GaussianNB: 0 issues, 0 tips, 1 passed, 1 not applicable, 1 undecided
     <BLANKLINE>
     Passed
       M06 Constant columns: every column varies
@@ -88,7 +88,7 @@ def diagnose(
     Not applicable
       P01: independent draws from the closed-form posterior
     <BLANKLINE>
-    Skipped
+    Undecided
       Y02: give the training rows, clf.diagnose(X, y) (--table TABLE)
     """
     require(FITTED, classifier=classifier)

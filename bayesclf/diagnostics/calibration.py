@@ -13,7 +13,7 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
-from bayesclf.evaluation.judgments import Z_GAIN, Estimate, may_help
+from bayesclf.evaluation.judgments import Z_GAIN, Estimate
 from bayesclf.evaluation.score_table import (
     BASELINE,
     calibration,
@@ -23,7 +23,7 @@ from bayesclf.evaluation.score_table import (
     over_confidence,
     row_losses,
 )
-from bayesclf.interpretation.dependence import JOIN, dependent_pairs
+from bayesclf.interpretation.dependence import JOIN, dependent_pairs, may_help
 from bayesclf.tables.columns import row_numbers
 from bayesclf.wording import pair
 
@@ -71,10 +71,10 @@ def baseline(context: Context) -> Answer:
     within = f"{says}: the gain in {each} is below {Z_GAIN:g} standard errors"
     possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
     if possible.all():
-        return Answer("skipped", "none", f"{within}, so these rows do not show a clear gain", "", evidence)
+        return Answer("undecided", "none", f"{within}, so these rows do not show a clear gain", "", evidence)
     return tip(
         within,
-        may_help([context.classifier])
+        may_help([context.classifier], context.X, context.y)
         if small.all()
         else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
         evidence,

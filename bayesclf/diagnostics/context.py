@@ -20,7 +20,7 @@ from bayesclf.diagnostics.held_out import (
     HeldOut,
     Labelled,
     NotApplicable,
-    Skipped,
+    Undecided,
     held_out,
     recorded_statistics,
     splits,
@@ -73,21 +73,21 @@ class Context:
 
     @property
     def training(self) -> Labelled:
-        """The training rows; raises `Skipped` without them."""
+        """The training rows; raises `Undecided` without them."""
         if self.labelled is None:
-            raise Skipped(NO_ROWS)
+            raise Undecided(NO_ROWS)
         return self.labelled
 
     def require_all_labeled(self) -> None:
-        """Raise `Skipped` where some training rows had no label: they are in no statistics that a check could read."""
+        """Raise `Undecided` where some training rows had no label: no statistics that a check could read have them."""
         if count := getattr(self.classifier.model_, "unlabeled", 0):
             which = counted(count, "training row has", "training rows have")
-            raise Skipped(f"{which} no label, and the fit keeps none of them")
+            raise Undecided(f"{which} no label, and the fit keeps none of them")
 
     def require_own_posterior(self) -> None:
-        """Raise `Skipped` where draws were given: under which prior is not known."""
+        """Raise `Undecided` where draws were given: under which prior is not known."""
         if is_given(self.classifier):
-            raise Skipped(f"{GIVEN}, and under which prior is not known")
+            raise Undecided(f"{GIVEN}, and under which prior is not known")
 
     @property
     def new_rows(self) -> EncodedTable:
@@ -201,7 +201,7 @@ class Check:
     applies_to
         The models or posteriors for which the question arises, in words.
     answer
-        Returns what was found, or raises `NotApplicable` or `Skipped`.
+        Returns what was found, or raises `NotApplicable` or `Undecided`.
     """
 
     code: str
@@ -218,8 +218,8 @@ class Check:
             return Finding(self.code, self.title, *self.answer(context))
         except NotApplicable as reason:
             return Finding(self.code, self.title, "not applicable", "none", str(reason))
-        except (Skipped, Refused, DoesNotExist) as reason:
-            return Finding(self.code, self.title, "skipped", "none", str(reason))
+        except (Undecided, Refused, DoesNotExist) as reason:
+            return Finding(self.code, self.title, "undecided", "none", str(reason))
 
 
 def check(code: str, title: str, applies_to: str) -> Callable[[Callable[[Context], Answer]], Check]:

@@ -14,7 +14,7 @@ import pandas as pd
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.wording import visible
 
-type Section = Literal["issue", "tip", "passed", "not applicable", "skipped"]
+type Section = Literal["issue", "tip", "passed", "not applicable", "undecided"]
 type Severity = Literal["severe", "moderate", "mild", "none"]
 type Evidence = Mapping[str, object] | pd.DataFrame
 
@@ -31,7 +31,7 @@ TITLES: dict[Section, str] = {
     "tip": "Tips",
     "passed": "Passed",
     "not applicable": "Not applicable",
-    "skipped": "Skipped",
+    "undecided": "Undecided",
 }
 """Headings of the sections, in the order in which they are shown."""
 
@@ -48,8 +48,8 @@ class Finding:
         What is checked.
     section
         ``"issue"``: the answers cannot be trusted as they are; ``"tip"``: worth knowing, or worth changing;
-        ``"passed"``; ``"not applicable"`` to this model or posterior; ``"skipped"`` because something is missing, such
-        as more rows.
+        ``"passed"``; ``"not applicable"`` to this model or posterior; ``"undecided"`` because something is missing,
+        such as more rows.
     severity
         ``"severe"`` (all answers), ``"moderate"`` (some), ``"mild"`` or ``"none"``.
     reason
@@ -146,9 +146,9 @@ class Diagnosis:
         return self.sections["not applicable"]
 
     @property
-    def skipped(self) -> tuple[Finding, ...]:
+    def undecided(self) -> tuple[Finding, ...]:
         """Questions that could not be answered, and what is missing."""
-        return self.sections["skipped"]
+        return self.sections["undecided"]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -182,7 +182,7 @@ class Diagnosis:
     def _summary(self) -> str:
         counts = {section: len(findings) for section, findings in self.sections.items()}
         issues, tips = (f"{counts[s]} {s}{'' if counts[s] == 1 else 's'}" for s in ("issue", "tip"))
-        rest = ", ".join(f"{counts[section]} {section}" for section in ("passed", "not applicable", "skipped"))
+        rest = ", ".join(f"{counts[section]} {section}" for section in ("passed", "not applicable", "undecided"))
         return f"{self.name}: {issues}, {tips}, {rest}"
 
 

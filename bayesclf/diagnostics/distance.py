@@ -16,7 +16,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, passed, tip
-from bayesclf.diagnostics.held_out import NotApplicable, Skipped
+from bayesclf.diagnostics.held_out import NotApplicable, Undecided
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.interpretation.predictions import far_numbers
 from bayesclf.models import Model
@@ -45,7 +45,7 @@ def far_rows(context: Context) -> Answer:
     rows = [(fit, part) for fit, part in zip(context.fits, parts, strict=False) if len(part)]
     known = -np.concatenate([np.zeros(0), *(log_marginal(fit, fit.rows(own)) for fit, own in rows)])
     if len(known) < thresholds.MIN_COMPARED_ROWS:
-        raise Skipped(f"only {len(known)} training rows have no missing cell, too few to compare new rows with")
+        raise Undecided(f"only {len(known)} training rows have no missing cell, too few to compare new rows with")
     assert isinstance(new.table, pd.DataFrame)  # as the training rows are
     asked = new.table.notna().all(axis=1).to_numpy()
     distance = np.where(asked, -log_marginal(context.classifier, new.rows), -np.inf)

@@ -34,7 +34,7 @@ class NotApplicable(Exception):
     """The question does not arise for this model or posterior; the message says why."""
 
 
-class Skipped(Exception):
+class Undecided(Exception):
     """The question cannot be answered because something is missing; the message says what."""
 
 
@@ -120,9 +120,9 @@ class HeldOut(score_table.HeldOut):
         return self.y[self.tested[0]]
 
     def require_own(self) -> None:
-        """Raise `Skipped` with the reason where the classifier's own rule could not answer."""
+        """Raise `Undecided` with the reason where the classifier's own rule could not answer."""
         if reason := self.answers["", self.own].reason:
-            raise Skipped(f"the rule {self.own!r} could not answer: {reason}")
+            raise Undecided(f"the rule {self.own!r} could not answer: {reason}")
 
     @property
     def answered(self) -> dict[str, RowScores]:
@@ -140,7 +140,7 @@ def splits(training: Labelled, seed: int) -> list[Split]:
         fitted = max(tested, int(thresholds.CELLS // per_row))
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
-        raise Skipped("no class has two rows, so none can be held out; more rows are needed")
+        raise Undecided("no class has two rows, so none can be held out; more rows are needed")
     cv = min(thresholds.FOLDS, int(counts.max()))
     return list(cross_validation.split(training.y, cv, cross_validation.repeats_for(len(training)), seed)[0])
 
@@ -170,7 +170,7 @@ def _fitted(classifier: BayesClassifier, training: Labelled, seed: int) -> Bayes
     try:
         return cross_validation.fit(asked, training.X, training.labels, training.classes, seed)[0]
     except (Refused, InputError) as error:  # also of a setting per column, where a part of the rows lacks the column
-        raise Skipped(f"the model cannot be fitted on a part of the rows: {error}") from None
+        raise Undecided(f"the model cannot be fitted on a part of the rows: {error}") from None
 
 
 def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) -> dict[str, RowScores | str]:

@@ -8,7 +8,7 @@ import pandas as pd
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
-from bayesclf.diagnostics.held_out import NotApplicable, Skipped
+from bayesclf.diagnostics.held_out import NotApplicable, Undecided
 from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.engines import NUTS, Laplace, convergence
 from bayesclf.wording import counted, named, part_of
@@ -30,7 +30,7 @@ def chains(context: Context) -> Answer:
     """
     posterior, stats = context.chains
     if not posterior.data_vars:
-        raise Skipped(f"no draw can be looked at: {posterior.attrs['not_held']}")
+        raise Undecided(f"no draw can be looked at: {posterior.attrs['not_held']}")
     engine = context.classifier.inference_
     depth = engine.max_treedepth if isinstance(engine, NUTS) else 0
     most = thresholds.MAX_SCALARS
@@ -97,7 +97,7 @@ def prior_sensitivity(context: Context) -> Answer:
     limit = thresholds.MAX_SENSITIVITY
     table = sensitivities(context.classifier.model_, context.posterior, context.labelled)
     if not len(table):
-        raise Skipped("no parameter varies, or the draws are too large to keep in memory")
+        raise Undecided("no parameter varies, or the draws are too large to keep in memory")
     table = table.sort_values("prior", ascending=False, ignore_index=True)
     scope = counted(len(table), "parameter")
     of = table.attrs["of"]

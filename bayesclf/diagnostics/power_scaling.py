@@ -23,7 +23,7 @@ import pandas as pd
 
 from bayesclf.arrays import Array, Parameters
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.held_out import NO_ROWS, Labelled, NotApplicable, Skipped
+from bayesclf.diagnostics.held_out import NO_ROWS, Labelled, NotApplicable, Undecided
 from bayesclf.engines.convergence import of_unit_scale, single
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import LearntClassPrior
@@ -102,9 +102,9 @@ def sensitivities(model: Model, posterior: xr.Dataset, training: Labelled | None
     """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     if not draws:
-        raise Skipped("no parameter varies")
+        raise Undecided("no parameter varies")
     if draws < thresholds.MIN_SCALED_DRAWS:
-        raise Skipped(f"{draws} draws are too few to reweight; take at least {thresholds.MIN_SCALED_DRAWS}")
+        raise Undecided(f"{draws} draws are too few to reweight; take at least {thresholds.MIN_SCALED_DRAWS}")
     parts = list(_parts(model, posterior, training))
     scalars = sum(len(part.names) for part in parts)
     step = max(-(-scalars // thresholds.MAX_SCALARS), 1)
@@ -143,7 +143,7 @@ def _of_block(block: Block, index: int, parameters: Parameters, training: Labell
     if not family.not_conjugate(statistics):
         return prior, family.posterior(statistics).log_prior(parameters).ratio(own)
     if training is None:
-        raise Skipped(NO_ROWS)
+        raise Undecided(NO_ROWS)
     log_density = family.log_density(training.rows.parts[index], parameters)
     total = log_density[:, np.arange(len(training)), training.y].sum(axis=1)
     whole = {name: np.zeros_like(part) for name, part in prior.part_of.items()}

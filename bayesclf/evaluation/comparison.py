@@ -100,6 +100,8 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         Codes of the classes as tables and pages show them: sorted, or in the order of an ordered categorical.
     read
         What was done to read the table, in sentences, where `bayesclf.datasets` read it from a file.
+    problems
+        Why draws of some folds cannot be trusted, by model; only of models that have such folds.
     """
 
     answers: dict[tuple[str, str], Answers]
@@ -122,25 +124,26 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
     left_out: tuple[str, ...] = ()
     order: tuple[int, ...] = ()
     read: tuple[str, ...] = ()
+    problems: dict[str, str] = field(default_factory=dict)
 
     @property
     def table(self) -> pd.DataFrame:
         """One row per model and rule, in the order given.
 
-        Columns: `accuracy`, `log_loss`, `brier`, `calibration_error`, each with its standard error (`_se`); for `gibbs`
-        the first three are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability
-        0 in some repeat, and `log_loss_finite`, the mean over the others. `calibration_expected`: the calibration error
-        that calibrated probabilities would show. `disagreement`: share of the rows that are decided differently from
-        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from `best`, and its standard
-        error.
+        Columns: `accuracy`, `log_loss`, `brier`, `calibration_error`, each with its standard error (`_se`).
+        `log_loss_infinite`: rows whose true class had probability 0 in some repeat, and `log_loss_finite`, the mean
+        over the others. `calibration_expected`: the calibration error that calibrated probabilities would show.
+        `disagreement`: share of the rows that are decided differently from Bayes-optimal. `…_diff`, `…_diff_se`: the
+        difference from `best`, and its standard error. All numbers of `gibbs` are expectations over the posterior, so
+        that it has no calibration.
 
         Standard errors are over the rows, with Nadeau and Bengio's allowance for training rows that folds share; see
         `bayesclf.evaluation.score_table.standings`.
 
         With `cost` or `reject`: `cost`, the mean cost of the decisions, a rejected row costing `reject`, which is the
-        price for which Chow's rule is optimal; and `rejected`, the share of rows without a class. For `gibbs` both are
-        expectations over the drawn hypothesis, which decides by its own probabilities. The other columns describe the
-        probabilities and the most probable class, whatever the costs.
+        price for which Chow's rule is optimal; and `rejected`, the share of rows without a class. A hypothesis that
+        `gibbs` draws decides by its own probabilities. The other columns describe the probabilities and the most
+        probable class, whatever the costs.
         """
         return self._score_table.copy()
 
@@ -421,7 +424,7 @@ def _comparison(study: Study, folds: Folds, max_seconds: float | None) -> Compar
     """Return the comparison of the fits that are finished; a model that lacks one is left out."""
     models, finished = study.models, study.finished
     answers: dict[Key, Answers] = {}
-    notes, seconds, left_out = {}, {}, []
+    notes, problems, seconds, left_out = {}, dict[str, str](), {}, []
     runs = cross_validation.runs(folds.splits)
     for name in models:
         own = peers.rules_of(models[name], study.question.rules)
@@ -436,7 +439,9 @@ def _comparison(study: Study, folds: Folds, max_seconds: float | None) -> Compar
         said = [*folds.remarks, *finished[name, -1][1]]
         sentences = cross_validation.gathered(said, [part.notes for part in parts])
         own_prior = (OWN_PRIOR,) * is_given(models[name])
-        notes[name] = (*own_prior, *sentences, *cross_validation.distrust([part.problems for part in parts]))
+        notes[name] = (*own_prior, *sentences)
+        if problem := cross_validation.distrust([part.problems for part in parts]):
+            problems[name] = problem
         seconds[name] = float(np.mean([part.seconds for part in parts]))
     fitted = {name: finished[name, -1][0] for name in models if name not in left_out}
     return Comparison(
@@ -453,6 +458,7 @@ def _comparison(study: Study, folds: Folds, max_seconds: float | None) -> Compar
         peers={name: fit for name, fit in fitted.items() if fit is not None and not isinstance(fit, BayesClassifier)},
         splitter=folds.splitter,
         left_out=tuple(left_out),
+        problems=problems,
     )
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, takewhile
 from math import ceil
 from typing import Any
 
@@ -414,6 +414,8 @@ def unit(
             return None, []  # the folds have the reason
         return Evaluation(dict.fromkeys(names, str(reason)), time.perf_counter() - start, (), ())
     problems = fitted.convergence_problems_ if own else ()
+    if own:  # how a fold drew tells nothing that its problems do not
+        notes = [note for note in notes if note not in fitted._notes_of_draws]  # noqa: SLF001
     return Evaluation(answers, time.perf_counter() - start, tuple(notes), problems)
 
 
@@ -428,7 +430,7 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
     fitted = clone(classifier).set_params(random_state=seed)
     notes: list[str] = []
     with warnings.catch_warnings():
-        # The sentences are in `convergence_problems_`, and go into the notes.
+        # The sentences are in `convergence_problems_`.
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             fitted.fit(X, y, classes=classes)
@@ -528,19 +530,24 @@ def _what(note: str) -> str:
     return without_numbers(note.partition(":")[0])
 
 
-def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:
-    """Say once in how many folds the draws cannot be trusted, with the first reason as an example."""
+def distrust(problems: list[tuple[str, ...]]) -> str:
+    """Return in how many folds the draws cannot be trusted, with the first reason as an example; empty for none."""
     wrong = [reasons for reasons in problems if reasons]
-    if wrong:
-        yield f"in {len(wrong)} of {len(problems)} folds the draws cannot be trusted yet: {wrong[0][0]}"
+    of = f"in {len(wrong)} of {len(problems)} folds"
+    return f"the draws cannot be trusted yet {of}: {wrong[0][0]}" if wrong else ""
 
 
 def pooled(parts: list[RowScores | str], splits: tuple[Split, ...], runs: Sequence[Sequence[int]]) -> Answers:
-    """Return the scores of all rows, one entry per run; a rule that failed in any fold is not scored at all."""
+    """Return the scores of all rows, one entry per run; a rule that failed in any fold is not scored at all.
+
+    Reasons may differ between folds, as in the columns that they name: what they have in common is told.
+    """
     reasons = [part for part in parts if isinstance(part, str)]
     if reasons:
+        clauses = zip(*(part.split(": ") for part in reasons), strict=False)
+        reason = ": ".join(own[0] for own in takewhile(lambda own: len(set(own)) == 1, clauses)) or reasons[0]
         some = f" (in {len(reasons)} of {len(parts)} folds)" if len(reasons) < len(parts) else ""
-        return Answers((), f"{reasons[0]}{some}")
+        return Answers((), f"{reason}{some}")
     scored = [part for part in parts if isinstance(part, RowScores)]
     names = [field.name for field in fields(RowScores) if getattr(scored[0], field.name) is not None]
     repeated = []

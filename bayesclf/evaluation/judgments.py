@@ -8,7 +8,7 @@ make all scores too good?
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -100,20 +100,6 @@ class Estimate:
 
     def __str__(self) -> str:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
-
-
-def may_help(tried: Iterable[object], boosting: bool = False) -> str:
-    """Return what to do where none of the classifiers that were tried is clearly better than the class shares.
-
-    `boosting`: Whether gradient boosting is clearly better than they are.
-    """
-    join = "join columns by bc.BayesNetClassifier() (--models tan)"
-    joined = any(hasattr(one, "structure") for one in tried)
-    if boosting:
-        step = "take scikit-learn's HistGradientBoostingClassifier" if joined else join
-        return f"these columns tell more than the models use, as gradient boosting shows; {step}"
-    gather = f"gather rows, or columns that differ between the classes{'' if joined else f', or {join}'}"
-    return f"{gather}; bc.learning_curve shows whether more rows help"
 
 
 def class_shares(y: Integers, classes: int) -> Array:

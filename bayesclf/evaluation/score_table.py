@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Text, require
@@ -41,6 +42,13 @@ BASELINE = ("baseline", NO_RULE)
 
 Its decision is the same for all rows: the most frequent class, or the cheapest decision where there are costs.
 """
+
+
+ODD = 0.01
+"""Probability with which one of the folds of a table stands out by chance."""
+
+FEWEST_FOLDS = 4
+"""Folds from which on one can stand out."""
 
 
 class HeldOut:
@@ -146,7 +154,7 @@ def _estimate(comparison: HeldOut, values: Array) -> Estimate:
     every = values.reshape(comparison.repeats, -1)
     finite = np.isfinite(every).all(axis=0)
     found = Estimate.of(every[:, finite].mean(axis=0), comparison.train_size)
-    of_folds = split_error(every[:, finite], folds_of_rows(comparison)[:, finite])
+    of_folds = split_error(every[:, finite], folds_of_rows(comparison).reshape(every.shape)[:, finite])
     return replace(found, error=float(np.hypot(found.error, of_folds)))
 
 
@@ -199,7 +207,7 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
         "log_loss_infinite": infinite,
         **with_error(comparison, key, "brier"),
     }
-    if calibrated:
+    if calibrated and rule != "gibbs":  # one draw for each row, not the expectation that other scores are
         judged = calibration(comparison, key)
         line |= {"calibration_error": judged.error, "calibration_error_se": judged.standard_error}
         line["calibration_expected"] = judged.expected
@@ -214,7 +222,11 @@ def _against_bayes_optimal(comparison: HeldOut, key: Key) -> dict[str, float]:
     if optimal not in comparison.answers or comparison.answers[optimal].reason:
         return {}
     decided, best = (comparison.stacked(*one)[0].argmax(axis=1) for one in (key, optimal))
-    return {"disagreement": float((best != decided).mean())}
+    differs = best != decided
+    votes = [part.votes for part in comparison.answers[key].scores if part.votes is not None]
+    if votes:
+        differs = 1 - np.concatenate(votes)[np.arange(len(best)), best]
+    return {"disagreement": float(differs.mean())}
 
 
 def _differences(comparison: HeldOut, table: pd.DataFrame) -> dict[str, list[float]]:
@@ -247,6 +259,8 @@ class Standing:
     kind
         ``"best"``; ``"behind"``: clearly, by an amount that matters; ``"leaning"``: probably; ``"tied"``: a difference
         is too small to matter; ``"open"``: these rows do not tell.
+    undone
+        Whether it would lean if other folds could not change the difference.
     """
 
     model: str
@@ -255,6 +269,7 @@ class Standing:
     difference: float
     error: float
     kind: Kind
+    undone: bool = False
 
     @property
     def key(self) -> Key:
@@ -295,7 +310,7 @@ def standings(
     """
     every = _losses_of_repeats(comparison, entries, metric)
     losses, train = every.mean(axis=0), comparison.train_size
-    folds = folds_of_rows(comparison) if len(every) > 1 else None
+    folds = folds_of_rows(comparison).reshape(every.shape[:2]) if len(every) > 1 else None
     means = losses.mean(axis=0)
     order = sorted(range(len(entries)), key=lambda place: (entries[place] != against, means[place]))
     bounded = every if metric != "log_loss" else np.minimum(every, MOST_NATS)
@@ -319,9 +334,11 @@ def standings(
         clear_by, leans_by = float(cautious.mean() - quantile * spread), float(cautious.mean() - spread)
         kinds = [
             kind_of(difference + moved, error, clear_by + moved, leans_by + moved, quantile, matters)
-            for moved in (-left, left)
+            for moved in (-left, 0.0, left)
         ]
-        found.append(Standing(*entries[place], loss, difference, error, min(kinds, key=KINDS.index)))
+        kind = min(kinds, key=KINDS.index)
+        undone = kind == "open" and kinds[1] in ("leaning", "behind")
+        found.append(Standing(*entries[place], loss, difference, error, kind, undone))
     return found
 
 
@@ -344,12 +361,40 @@ def _losses_of_repeats(comparison: HeldOut, entries: Sequence[Key], metric: str)
 
 
 def folds_of_rows(comparison: HeldOut) -> Integers:
-    """Return the number of the split that tested each row, (repeat, row), where all repeats test the same rows."""
-    folds = np.empty((comparison.repeats, len(comparison.tested[0])), dtype=np.intp)
+    """Return the number of the split that tested each row, of all repeats, concatenated."""
+    folds = [np.empty(len(rows), dtype=np.intp) for rows in comparison.tested]
     for own, rows, run in zip(folds, comparison.tested, comparison.runs, strict=True):
         for number in run:
             own[np.searchsorted(rows, comparison.splits[number][1])] = number
-    return folds
+    return np.concatenate(folds)
+
+
+def odd_fold(comparison: HeldOut, key: Key, other: Key) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Return both log losses in the fold that makes much of their difference, and in all other folds; None without one.
+
+    Such a fold is an outlier by the t test of its deleted residual, at a level of `ODD` for all folds. Of repeats, only
+    what differs from the same rows in other folds counts. Without the fold, the difference changes by more than half,
+    and by an amount that matters.
+    """
+    losses = np.array([_losses(comparison, one, "log_loss") for one in (key, other)])
+    folds = folds_of_rows(comparison)
+    rows = np.bincount(folds)
+    if len(rows) < FEWEST_FOLDS or not np.isfinite(losses).all():
+        return None
+    differences = losses[1] - losses[0]
+    every = differences.reshape(comparison.repeats, -1)
+    own = every - (every.mean(axis=0) if comparison.repeats > 1 else every.mean())
+    means = np.bincount(folds, own.ravel()) / rows
+    place = int(np.abs(means).argmax())
+    rest = np.delete(means, place)
+    spread = rest.std(ddof=1) * np.sqrt(1 + 1 / len(rest))
+    limit = stdtrit(len(rest) - 1, 1 - ODD / 2 / len(rows))
+    there, elsewhere = (losses[:, chosen].mean(axis=1) for chosen in (folds == place, folds != place))
+    total = differences.mean()
+    moved = abs(total - elsewhere[1] + elsewhere[0])
+    if abs(means[place] - rest.mean()) <= limit * spread or moved <= max(abs(total) / 2, comparison.matters):
+        return None
+    return tuple(there), tuple(elsewhere)
 
 
 def row_losses(comparison: HeldOut, key: Key, metric: str = "log_loss") -> Array:

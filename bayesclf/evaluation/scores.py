@@ -39,6 +39,9 @@ class RowScores(Sized):
         Σ_k (P(k | x) − [k = y])², (row): between 0 and 2.
     cost, rejected
         As in `bayesclf.decisions.DecisionCosts`, where costs or a limit were given.
+    votes
+        Of the Gibbs classifier: the posterior probability that the drawn hypothesis decides for each class, (row,
+        outcome).
     """
 
     log_proba: Array
@@ -47,6 +50,7 @@ class RowScores(Sized):
     brier: Array
     cost: Array | None = None
     rejected: Array | None = None
+    votes: Array | None = None
 
 
 def score(log_proba: Array, y: Integers) -> RowScores:
@@ -70,6 +74,7 @@ def score_gibbs(log_proba: Array, averages: Averages, y: Integers) -> RowScores:
         1 - averages.votes[rows, y],
         -averages.mean_log_proba[rows, y],
         averages.mean_square - 2 * own + 1,
+        votes=averages.votes,
     )
 
 

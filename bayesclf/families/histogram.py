@@ -71,9 +71,10 @@ class Cells:
 
     def log_shape(self, values: Array) -> Array:
         """Return the log density of values (value) relative to that of their cell: below 0 in open cells."""
-        with np.errstate(invalid="ignore"):
-            out: Array = -2 * np.log1p(np.fmax(self.borders[0] - values, 0.0) / self.widths[0])
-            out -= 2 * np.log1p(np.fmax(values - self.borders[-1], 0.0) / self.widths[-1])
+        out = np.zeros(len(values))
+        for beyond, width in ((self.borders[0] - values, self.widths[0]), (values - self.borders[-1], self.widths[-1])):
+            is_open = beyond > 0
+            out[is_open] = -2 * np.log1p(beyond[is_open] / width)
         return out
 
     def sample(self, code: Integers, rng: np.random.Generator) -> Array:
@@ -89,10 +90,10 @@ class Cells:
 def _in_cells(borders: Array, values: Array, counts: Array) -> Array:
     """Return the counts in each cell, (…, cell), from those of values that increase, (…, value)."""
     starts = np.concatenate(([0], np.searchsorted(values, borders)))
-    none = np.diff(starts, append=len(values)) == 0
-    more = np.zeros((*counts.shape[:-1], 1))
-    sums = np.add.reduceat(np.concatenate([counts, more], axis=-1), starts, axis=-1)
-    return np.where(none, 0.0, sums)
+    some = np.diff(starts, append=len(values)) > 0
+    out = np.zeros((*counts.shape[:-1], len(starts)))
+    out[..., some] = np.add.reduceat(counts, starts[some], axis=-1)
+    return out
 
 
 def _borders(

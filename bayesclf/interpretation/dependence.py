@@ -7,6 +7,7 @@ only in the dependence. The evidence is a product over classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -194,6 +195,37 @@ def dependent_pairs(classifier: BayesClassifier, X: Any, y: Any) -> DependentPai
     heads = ["first", "second", "kind", "rows", "log_bayes_factor", "probability", "joined"]
     table = pd.DataFrame(lines, columns=heads).sort_values("log_bayes_factor", ascending=False, ignore_index=True)
     return DependentPairs(table.astype({"joined": bool}), odds)
+
+
+def may_help(tried: Sequence[BayesClassifier], X: Any, y: Any, boosting: bool = False) -> str:
+    """Return what may help where no fitted classifier of `tried` is clearly better than the class shares.
+
+    Columns are joined where they probably depend on each other, and no network was tried.
+
+    Parameters
+    ----------
+    tried
+        The classifiers.
+    X, y
+        Their training rows.
+    boosting
+        Whether gradient boosting is clearly better than they are.
+    """
+    joins = not any(hasattr(one, "structure") for one in tried) and any(_depend(one, X, y) for one in tried)
+    join = "join columns by bc.BayesNetClassifier() (--models tan)"
+    if boosting:
+        step = join if joins else "take scikit-learn's HistGradientBoostingClassifier"
+        return f"these columns tell more than the models use, as gradient boosting shows; {step}"
+    gather = f"gather rows, or columns that differ between the classes{f', or {join}' * joins}"
+    return f"{gather}; bc.learning_curve shows whether more rows help"
+
+
+def _depend(classifier: BayesClassifier, X: Any, y: Any) -> bool:
+    """Return whether some columns probably depend on each other that a classifier takes for independent."""
+    try:
+        return bool(dependent_pairs(classifier, X, y).to_join)
+    except Refused:
+        return False
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,7 +149,7 @@ class LeftOut(Sized):
                 odds += bias[some, :, None]
                 with np.errstate(over="ignore"):
                     np.exp(odds, out=odds)
-                total[some] -= np.log1p(odds.sum(axis=1)) @ weight
+                total[some] -= np.log(1 + odds.sum(axis=1)) @ weight
         return total
 
     def _step(self, theta: Array) -> tuple[Array, Array]:

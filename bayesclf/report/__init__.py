@@ -89,8 +89,8 @@ def write_classifier(
     path : str or path
         File to write: ``….md`` for Markdown and ``….json`` for JSON, both without figures; HTML under any other name.
     X, y
-        The training rows, in any order: a fit keeps its statistics only, and checks that need rows are skipped without
-        them. For a fit with sample weights, repeat a row of weight w w times; where weights were not whole numbers,
+        The training rows, in any order: a fit keeps its statistics only, and without rows some checks are undecided.
+        For a fit with sample weights, repeat a row of weight w w times; where weights were not whole numbers,
         give the rows as they are.
     progress : bool, callable or None
         Whether to show progress; or a function that is called with what is being done, checks done and checks in all.

@@ -22,8 +22,8 @@ from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
-from bayesclf.evaluation.judgments import may_help
 from bayesclf.evaluation.score_table import Key, infinite_losses, useful
+from bayesclf.interpretation.dependence import may_help
 from bayesclf.interpretation.summary import INTERCEPT, PER_SD, READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
@@ -65,7 +65,7 @@ def tree(
     next_command: str | None = None,
     data_name: str = "",
 ) -> Report:
-    """Return the report of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
+    """Return the report of a fitted classifier; without its training rows `X`, `y` some checks are undecided."""
     diagnosis = diagnose(classifier, X, y)
     frame = None if X is None else _shown_columns(classifier, X)
     codes = None if frame is None else np.searchsorted(classifier.classes_, checked_labels(y, len(frame)))
@@ -73,7 +73,7 @@ def tree(
     answer = _answer(classifier, diagnosis.held_out)
     priors = priors_of(classifier)
     sections = [
-        Section("Verdict", _first(classifier, frame, diagnosis, answer, order, next_command), "first"),
+        Section("Verdict", _first(classifier, (X, y), frame, diagnosis, answer, order, next_command), "first"),
         Section("Checks", [checks(diagnosis)], "folded"),
         Section("Model and priors", model_and_priors(priors, classifier.classes_, order), "folded"),
         Section("Posterior", _posterior(classifier, order), "folded"),
@@ -98,6 +98,7 @@ def tree(
 
 def _first(
     classifier: BayesClassifier,
+    training: tuple[Any, Any],
     frame: pd.DataFrame | None,
     diagnosis: Diagnosis,
     answer: str,
@@ -113,10 +114,10 @@ def _first(
     if held_out is not None and answer:
         drawn = reliability(held_out, held_out.best, "held-out-reliability", "the probabilities")
         found = facts(held_out, held_out.best, classes, order)
-        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
+        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}; ± is one standard error")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
         if not useful(held_out, held_out.best) and not infinite_losses(held_out, held_out.best)[0]:
-            next_step = Text(f"Next: {may_help([classifier])}")
+            next_step = Text(f"Next: {may_help([classifier], *training)}")
         parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn])]
         if wrong := errors(held_out, held_out.best, classes):
             below.insert(0, Items([wrong]))
@@ -153,7 +154,7 @@ def headline(diagnosis: Diagnosis) -> str:
                 if diagnosis.tips
                 else ""
             )
-            + (f"; {len(diagnosis.skipped)} could not be answered." if diagnosis.skipped else ".")
+            + (f"; {len(diagnosis.undecided)} undecided." if diagnosis.undecided else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
     return f"The checks found {counted(len(diagnosis.issues), 'issue')}: {joined(named)}."

@@ -52,7 +52,7 @@ def facts_table(found: Sequence[Fact], caption: str) -> Table:
     """Return how good answers are, beside what one has without a model, as a table."""
     lines = pd.DataFrame([(one.name, one.value, one.baseline) for one in found], columns=["", "model", "baseline"])
     meanings = {one.name: one.meaning for one in found}
-    return Table(lines, caption=f"{caption}; ± is one standard error", meanings=meanings)
+    return Table(lines, caption=caption, meanings=meanings)
 
 
 def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:

@@ -8,7 +8,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.joint import ALL_FORESTS, ALL_TREES
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.peers import NO_RULE, last_step
+from bayesclf.evaluation.peers import BOOSTING, NO_RULE, last_step
 from bayesclf.wording import counted
 
 MODELS = {
@@ -96,7 +96,7 @@ def full_name(comparison: Comparison, model: str) -> str:
     """Return what a model is, and in brackets its name in the comparison."""
     fitted: Any = comparison.fits.get(model, comparison.peers.get(model))
     words = model if fitted is None else kind_name(fitted)
-    return words if words.casefold() == model.casefold() else f"{words} ({model})"
+    return words if model == BOOSTING or words.casefold() == model.casefold() else f"{words} ({model})"
 
 
 def entry_name(comparison: Comparison, model: str, rule: str) -> str:

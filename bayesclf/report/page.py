@@ -103,11 +103,11 @@ def _of_all(comparison: Comparison) -> list[str]:
 
 def _scores(comparison: Comparison, scores: pd.DataFrame, shared: Sequence[str], useful: bool) -> list[Part]:
     """Return the notes on all models, the table of scores, and that of costs."""
-    shown = table.scores(comparison, scores)
+    shown, used = table.scores(comparison, scores), {name for _, name in comparison.answers}
     parts: list[Part] = [Items(sentences(shared))] if shared else []
     if len(shown):
-        parts.append(Table(scores, shown, best=0 if useful else None, meanings=table.MEANINGS))
-    used = {name for _, name in comparison.answers}
+        drawn = "Scores of gibbs are expectations over the posterior" * ("gibbs" in used)
+        parts.append(Table(scores, shown, drawn, 0 if useful else None, table.MEANINGS))
     rules = [f"{rule.name}: {rule.summary}" for rule in RULES.values() if rule.name in used]
     parts.append(Section("What the rules are", [Items(rules)], "more"))
     if comparison.costs is not None:

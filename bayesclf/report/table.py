@@ -27,7 +27,7 @@ BEST = "–"
 """What the recommended entry has instead of a difference from it."""
 
 MEANINGS = {
-    "accuracy": "share of rows whose class was predicted, ± standard error; for gibbs the expected share",
+    "accuracy": "share of rows whose class was predicted, ± standard error",
     "log loss": "mean of −log P(true class), ± standard error; smaller is better",
     "difference": "of the log loss from that of the first line, on the same rows",
     "Brier": "squared error of the probabilities, summed over the classes; between 0 and 2",
@@ -68,7 +68,8 @@ def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
     }
     if "calibration_error" in record:
         own = pair(record["calibration_error"], record["calibration_error_se"])
-        line["calibration error"] = f"{own} ({number(record['calibration_expected'])} if calibrated)"
+        own = f"{own} ({number(record['calibration_expected'])} if calibrated)"
+        line["calibration error"] = own if np.isfinite(record["calibration_error"]) else ""
         line["differs"] = percent(record["disagreement"]) if np.isfinite(record.get("disagreement", np.nan)) else ""
     if "cost" in record:
         line |= {"cost": pair(record["cost"], record["cost_se"]), "rejected": percent(record["rejected"])}

@@ -11,7 +11,7 @@ import numpy as np
 from bayesclf.decisions import REJECTED
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, KINDS, MOST_NATS, Kind, class_shares, may_help
+from bayesclf.evaluation.judgments import CONFIDENCE, KINDS, MOST_NATS, Kind, class_shares
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE, line_name
 from bayesclf.evaluation.score_table import (
     BASELINE,
@@ -21,6 +21,7 @@ from bayesclf.evaluation.score_table import (
     infinite_losses,
     less_confident,
     mean,
+    odd_fold,
     over_confidence,
     score_table,
     standing_of_shares,
@@ -28,6 +29,7 @@ from bayesclf.evaluation.score_table import (
     useful,
     with_error,
 )
+from bayesclf.interpretation.dependence import may_help
 from bayesclf.progress import Tell, silent
 from bayesclf.report.facts import loss_and_shares, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
@@ -154,7 +156,9 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         *_too_good(comparison),
         *(() if priced else decided),
         *missing,
+        *(f"{first_upper(full_name(comparison, model))}: {why}." for model, why in comparison.problems.items()),
         *_infinite(comparison),
+        *_of_one_fold(comparison),
         *_no_better_than_shares(comparison),
         *_overconfident(comparison),
         *found,
@@ -171,10 +175,11 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         _against_best(first_upper(entry_subject(comparison, *one.key)), one, best[0], extremes(comparison, *one.key))
         for one in models[1:]
     )
+    boosted, ahead = _boosting(comparison)
     but = " But these scores may be too good, as is said below." if comparison.too_good else ""
     return Verdict(
-        _headline(comparison, baseline, models[1:]) + but,
-        (*against, *_rules(comparison, best), *_boosting(comparison), *common),
+        f"{_headline(comparison, baseline, models[1:])}{f' {boosted}' * ahead}{but}",
+        (*against, *_rules(comparison, best), *([boosted] if boosted and not ahead else []), *common),
         cautions,
         decided,
         tuple(ranked),
@@ -192,7 +197,8 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     if baseline not in SURE:
         boosting = (BOOSTING, NO_RULE)
         told = comparison.rules_of(BOOSTING) and standings(comparison, [boosting, best], against=boosting)[1].kind
-        return may_help(comparison.fits.values(), boosting=told == "behind")
+        fits, labels = list(comparison.fits.values()), comparison.classes[comparison.y]
+        return may_help(fits, comparison.X, labels, boosting=told == "behind")
     fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
     if model not in comparison.fits:
         return f"{fit}.predict_proba(X_new)"
@@ -264,6 +270,13 @@ def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Stand
     }.get(others[0].kind, f"It is not clearly better than {second}.")
 
 
+UNDONE = ", as other folds may change this"
+"""Why a difference of more than a standard error is not even probable."""
+
+ON_ANY_TABLE = "behind on any table, by Jensen's inequality"
+"""Where draws of the posterior stand beside their average: the difference is no finding."""
+
+
 def place(kind: Kind, ahead: bool = False) -> str:
     """Return where an entry stands that is not the best, or where the best stands, `ahead` of it.
 
@@ -283,20 +296,21 @@ def _against_best(name: str, found: Standing, best: str, reason: str = "", ahead
         amount = "its log loss is infinite"
     elif found.kind == "tied":
         amount = "the same log loss" if abs(found.difference) < NEGLIGIBLE else f"its log loss differs by only {size}"
-    more = f"; {reason}" if reason and found.kind in SURE else ""
+    more = f"; {reason}" if reason and found.kind in SURE else UNDONE * found.undone
     return f"{name} is {place(found.kind, ahead)}{f' with {best}' * (found.kind == 'tied')}: {amount}{more}."
 
 
-def _boosting(comparison: Comparison) -> Iterable[str]:
-    """Say what gradient boosting would gain, or why it is no line of the comparison."""
+def _boosting(comparison: Comparison) -> tuple[str, bool]:
+    """Say what gradient boosting would gain, or why it is no line; and whether it is ahead, at least probably."""
     boosting, best = (BOOSTING, NO_RULE), comparison.best
     if not comparison.rules_of(BOOSTING):
         reasons = (reason for model, reason in failures(comparison) if model == BOOSTING)
-        yield from (f"Gradient boosting was left out: {reason.rstrip('.')}." for reason in reasons)
-        return
+        return "".join(f"Gradient boosting was left out: {reason.rstrip('.')}." for reason in reasons), False
     first = min(best, boosting, key=lambda key: mean(comparison, key, "log_loss"))
     _, found = standings(comparison, [best, boosting], against=first)
-    yield _against_best("Gradient boosting, for comparison,", found, best[0], ahead=first != best)
+    ahead = first != best
+    said = _against_best("Gradient boosting, for comparison,", found, best[0], ahead=ahead)
+    return said, ahead and found.kind in SURE
 
 
 def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
@@ -313,7 +327,9 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
     for one in sorted(found, key=lambda one: -KINDS.index(one.kind)):
         if one.kind != "tied":
             than, size = "larger" if one.difference > 0 else "smaller", pair(abs(one.difference), one.error)
-            group = groups.setdefault(place(one.kind, one.difference < 0), [])
+            drawn = (rule, one.rule) == ("bayes-optimal", "gibbs")
+            where = ON_ANY_TABLE if drawn else place(one.kind, one.difference < 0) + UNDONE * one.undone
+            group = groups.setdefault(where, [])
             group.append(f"{one.rule} (log loss {than} by {size})")
     parts = [f"{joined(own)} {'is' if len(own) == 1 else 'are'} {words}" for words, own in groups.items()]
     if tied:
@@ -396,20 +412,37 @@ def _infinite(comparison: Comparison) -> list[str]:
     ]
 
 
+def _of_one_fold(comparison: Comparison) -> Iterable[str]:
+    """Name the first difference from the best of which one fold makes much."""
+    best = comparison.best
+    boosting = [(BOOSTING, NO_RULE)] if comparison.rules_of(BOOSTING) else []
+    for key in (BASELINE, *(one for one in comparison.leaders if one != best), *boosting):
+        if found := odd_fold(comparison, best, key):
+            name = "the class shares" if key == BASELINE else key[0]
+            there, elsewhere = (" and ".join(number(loss) for loss in losses) for losses in found)
+            yield (
+                f"One of {len(comparison.splits)} folds makes much of the difference between {best[0]} and {name}: "
+                f"their log losses are {there} in it, and {elsewhere} in the others."
+            )
+            return
+
+
 def _no_better_than_shares(comparison: Comparison) -> list[str]:
     """Name the models and rules, beside the best, whose log loss is above that of the class shares."""
     entries = [(model, rule) for model in comparison.models for rule in comparison.rules_of(model)]
-    found: dict[str, list[str]] = {}
-    for key in entries:
-        shares = standing_of_shares(comparison, key)
-        if key != comparison.best and shares.difference < 0 and np.isfinite(shares.difference):
-            under = "" if key[1] == NO_RULE else f" under {key[1]}"
-            larger = f"log loss larger by {pair(-shares.difference, shares.error)}"
-            name = f"{full_name(comparison, key[0])}{under} ({larger})"
-            found.setdefault(against_shares(comparison, key), []).append(name)
+    found: dict[str, dict[str, list[str]]] = {}
+    for model, rule in entries:
+        shares = standing_of_shares(comparison, (model, rule))
+        if (model, rule) != comparison.best and shares.difference < 0 and np.isfinite(shares.difference):
+            own = found.setdefault(against_shares(comparison, (model, rule)), {}).setdefault(model, [])
+            larger = f"{'' if own else 'log loss larger by '}{pair(-shares.difference, shares.error)}"
+            own.append(f"({larger})" if rule == NO_RULE else f"{'' if own else 'under '}{rule} ({larger})")
+    most = (LISTED_NAMES, AND_MORE, " and ")
     return [
-        f"{first_upper(grade)} always predicting the class shares: {listed(named, LISTED_NAMES, AND_MORE, ' and ')}."
-        for grade, named in found.items()
+        f"{first_upper(grade)} always predicting the class shares: "
+        + listed((f"{full_name(comparison, model)} {listed(own)}" for model, own in models.items()), *most)
+        + "."
+        for grade, models in found.items()
     ]
 
 

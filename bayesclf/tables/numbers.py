@@ -145,6 +145,15 @@ def _of_columns(reduce: Callable[..., Any], cells: Cells) -> Any:
     return reduce(cells, axis=0)
 
 
+def in_each_row(operation: np.ufunc, cells: Array, values: Array) -> None:
+    """Apply an operation on cells (row, feature), one after the other in memory, and values (feature), in place."""
+    together = max(LONG_ROW // max(len(values), 1), 1)
+    whole = len(cells) - len(cells) % together
+    long = cells[:whole].reshape(whole // together, together * len(values))
+    operation(long, np.tile(values, together), out=long)
+    operation(cells[whole:], values, out=cells[whole:])
+
+
 def _squares_are_small(cells: Cells) -> bool:
     """Return whether the squares of cells (row, …) add up to less than that of `LARGEST`."""
     if cells.dtype.kind != "f":

@@ -84,14 +84,14 @@ def test_notes_on_the_draws_of_the_fit_are_left_out(clf, table, tmp_path):
 
 
 def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
-    """Draws of another prior: what looks at the prior is skipped, and what comes from refits says so."""
+    """Draws of another prior: what looks at the prior is undecided, and what comes from refits says so."""
     X, y = table
     fitted = bc.NaiveBayes(families="gaussian", inference=Exact(draws=200), random_state=1).fit(X, y)
     assert fitted.diagnose(X, y, checks=["M03"])["M03"].section in ("passed", "tip")
     given = fitted.with_posterior(fitted.posterior_)
     found = given.diagnose(X, y, checks=["M03", "Y01"])
     unknown = "draws of the posterior were given, and under which prior is not known"
-    assert (found["M03"].section, found["M03"].reason) == ("skipped", unknown)
+    assert (found["M03"].section, found["M03"].reason) == ("undecided", unknown)
     own = "by fits under the classifier's own prior rather than by the given draws"
     assert own in found.held_out.setting
     assert own in found.findings[-1].reason

@@ -100,7 +100,7 @@ def test_rows_are_given_with_their_labels():
 
 def test_sections_hold_every_finding_once_issues_by_severity():
     found = diagnose(repeated(200), ["P", "M", "Y"])
-    sections = (found.issues, found.tips, found.passed, found.not_applicable, found.skipped)
+    sections = (found.issues, found.tips, found.passed, found.not_applicable, found.undecided)
     assert sorted(finding.code for section in sections for finding in section) == sorted(CHECKS)
     severities = [finding.severity for finding in found.issues]
     assert severities == sorted(severities, key=["severe", "moderate", "mild"].index)
@@ -109,7 +109,7 @@ def test_sections_hold_every_finding_once_issues_by_severity():
         found["Y99"]
     table = found.table
     assert table["code"].tolist() == list(CHECKS)
-    assert set(table["section"]) <= {"issue", "tip", "passed", "not applicable", "skipped"}
+    assert set(table["section"]) <= {"issue", "tip", "passed", "not applicable", "undecided"}
 
 
 def example():
@@ -125,12 +125,12 @@ def example():
 def test_text_is_wrapped_and_says_one_reason_once():
     lines = str(example()).splitlines()
     assert repr(example()) == "Diagnosis(GaussianNB: 1 issue, 1 passed, 2 not applicable)"
-    assert lines[0] == "GaussianNB: 1 issue, 0 tips, 1 passed, 2 not applicable, 0 skipped"
+    assert lines[0] == "GaussianNB: 1 issue, 0 tips, 1 passed, 2 not applicable, 0 undecided"
     assert "  P01, P02: independent draws" in lines
     assert "      → act" in lines
     assert max(map(len, lines)) <= 100
     assert "Tips" not in lines
-    assert "Skipped" not in lines
+    assert "Undecided" not in lines
 
 
 def test_html_is_escaped_and_whole():

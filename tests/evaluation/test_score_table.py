@@ -8,7 +8,15 @@ from scipy import stats
 
 import bayesclf as bc
 from bayesclf.evaluation.judgments import MATTERS, Estimate, critical_value, split_error
-from bayesclf.evaluation.score_table import BASELINE, HeldOut, folds_of_rows, over_confidence, row_losses, standings
+from bayesclf.evaluation.score_table import (
+    BASELINE,
+    HeldOut,
+    folds_of_rows,
+    odd_fold,
+    over_confidence,
+    row_losses,
+    standings,
+)
 
 
 def comparison_of(losses, y=None):
@@ -108,15 +116,30 @@ def test_the_baseline_gives_the_shares_of_the_training_rows():
 
 
 @pytest.mark.parametrize(
-    ("errors", "kind"), [(0.3, "open"), (1.15, "open"), (1.6, "leaning"), (2.4, "behind"), (2.8, "behind")]
+    ("errors", "kind", "undone"),
+    [(0.3, "open", False), (1.15, "open", True), (1.6, "leaning", False), (2.8, "behind", False)],
 )
-def test_a_grade_is_the_lower_one_where_other_folds_could_change_it(errors, kind):
+def test_a_grade_is_the_lower_one_where_other_folds_could_change_it(errors, kind, undone):
     rng = np.random.default_rng(6)
     noise = rng.normal(size=400)
     noise = (noise - noise.mean()) / noise.std() / np.sqrt(1 / 400 + 1 / 320)
     base = rng.exponential(0.4, size=400)
     found = comparison_of(np.column_stack([base, base + 0.02 * (errors + noise)]))
-    assert standings(found, list(found.answers))[1].kind == kind
+    standing = standings(found, list(found.answers))[1]
+    assert (standing.kind, standing.undone) == (kind, undone)
+
+
+def test_a_fold_that_makes_much_of_a_difference_is_found():
+    rng = np.random.default_rng(7)
+    one, other = rng.exponential(0.4, size=(2, 400))
+    losses = np.column_stack([one, one + 0.05 * rng.random(400), other])
+    assert odd_fold(comparison_of(losses), ("m0", "map"), ("m1", "map")) is None
+    losses[np.arange(400) // 2 % 5 == 3, 0] += 0.5
+    found = comparison_of(losses)
+    there, elsewhere = odd_fold(found, ("m0", "map"), ("m1", "map"))
+    assert there[0] - elsewhere[0] == pytest.approx(0.5, abs=0.1)
+    assert there[0] - there[1] > elsewhere[1] - elsewhere[0] > 0
+    assert odd_fold(found, ("m0", "map"), BASELINE) is None
 
 
 @pytest.mark.parametrize(("rows", "repeats"), [(60, 4), (240, 3), (499, 2), (500, 1), (3000, 1)])
@@ -131,7 +154,7 @@ def test_the_error_of_a_gap_grows_by_what_repeated_folds_differ():
     found = bc.compare({"nb": bc.GaussianNB()}, rng.normal(size=(40, 3)), y, rules=["map"], repeats=3)
     log_proba, codes = found.stacked("nb", "map")
     gaps = (np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == codes)).reshape(3, 40)
-    of_folds = split_error(gaps, folds_of_rows(found))
+    of_folds = split_error(gaps, folds_of_rows(found).reshape(3, 40))
     assert of_folds > 0
     of_rows = Estimate.of(gaps.mean(axis=0), found.train_size)
     gap = over_confidence(found, ("nb", "map"))

@@ -16,8 +16,8 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.evaluation.judgments import may_help
 from bayesclf.evaluation.score_table import over_confidence
+from bayesclf.interpretation.dependence import may_help
 from bayesclf.report import classifier_page, page, table, write_comparison
 from bayesclf.report.facts import area_under_roc, confusion, facts
 from bayesclf.report.names import HOW, MODELS
@@ -375,11 +375,13 @@ def test_each_model_is_compared_with_the_class_shares_by_itself(seed, shift, sai
     assert verdict(found).headline.startswith(said)
 
 
-def test_a_network_is_not_advised_again():
-    assert "--models tan" in may_help([bc.NaiveBayes()])
-    assert "--models tan" in may_help([bc.NaiveBayes()], boosting=True)
-    tried = [bc.NaiveBayes(), bc.BayesNetClassifier()]
-    assert "tan" not in may_help(tried) + may_help(tried, boosting=True)
+def test_a_network_is_advised_where_columns_depend_on_each_other_and_none_was_tried():
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame(rng.integers(2, size=(200, 3)), columns=list("abc")).astype(str), np.arange(200) % 2
+    for frame, advised in ((X, False), (X.assign(d=X["a"]), True)):
+        nb, tan = (clf.fit(frame, y) for clf in (bc.NaiveBayes(), bc.BayesNetClassifier()))
+        assert all(("--models tan" in may_help([nb], frame, y, boosting)) == advised for boosting in (False, True))
+        assert "tan" not in may_help([nb, tan], frame, y)
 
 
 def test_one_drawn_hypothesis_is_no_disagreement(play_tennis):
@@ -387,3 +389,11 @@ def test_one_drawn_hypothesis_is_no_disagreement(play_tennis):
     found = bc.compare({"nb": bc.NaiveBayes(random_state=1)}, play_tennis.X, play_tennis.y, rules, cv=2, repeats=1)
     assert (found.disagreements["map"] != found.disagreements["bayes-optimal"]).all()
     assert "gibbs" in found.disagreements
+    line = found.table.set_index("rule").loc["gibbs"]
+    votes = [
+        part.votes[np.arange(14), found.stacked("nb", "bayes-optimal")[0].argmax(axis=1)]
+        for part in found.answers["nb", "gibbs"].scores
+    ]
+    assert line["disagreement"] == pytest.approx(1 - np.mean(votes))
+    assert np.isnan(line["calibration_error"])
+    assert "by Jensen's inequality" in " ".join(verdict(found).findings)

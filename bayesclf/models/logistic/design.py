@@ -21,7 +21,7 @@ from bayesclf.families.base import Axes
 from bayesclf.families.gaussian import Moments
 from bayesclf.tables import columns
 from bayesclf.tables.columns import UNSEEN, Column, Rows, SparseTable, Table, row_numbers, sparse_numbers
-from bayesclf.tables.numbers import BLOCK_CELLS, Numbers, blocks_of
+from bayesclf.tables.numbers import BLOCK_CELLS, Numbers, blocks_of, in_each_row
 from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:
@@ -149,12 +149,13 @@ class LogisticDesign:
         """Put the columns of numbers (row, number), as few rows as stay in the cache, into rows of the matrix."""
         n_numbers, n_gaps = len(self.varying), len(self.gaps)
         own = numbers if n_numbers == numbers.shape[1] else numbers[:, self.varying]
-        standardized = out[:, :n_numbers]
-        np.subtract(own, self.centre[:n_numbers], out=standardized)
-        standardized /= self.scale[:n_numbers]
-        missing = np.isnan(own)
+        standardized = np.array(own)
+        in_each_row(np.subtract, standardized, self.centre[:n_numbers])
+        in_each_row(np.divide, standardized, self.scale[:n_numbers])
+        missing = np.isnan(standardized)
         if missing.any():
             standardized[missing] = 0.0
+        out[:, :n_numbers] = standardized
         if n_gaps:
             out[:, n_numbers : n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
 
@@ -207,6 +208,9 @@ def sparse_moments(cells: sparse.csr_array, weight: Array) -> tuple[Array, Array
 WORTHWHILE = 0.9
 """Duplicate rows are merged where at most this share of the rows remains; otherwise the rows stay as they are."""
 
+PROBED_ROWS = 2**14
+"""Rows of many that are looked at first: where they all differ in a column, so do most of the others."""
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
@@ -225,8 +229,7 @@ class WeightedRows:
 
         A likelihood Π P(y_i | x_i)^w_i is the same function of the parameters before and after, so that results
         change by rounding only. Rows are compared by hashes of 64 bits. They are in the order in which each first
-        occurs. Where there are few duplicates,
-        the rows are returned as they are, and so are those of a sparse table.
+        occurs. Where there are few duplicates, the rows are returned as they are, and so are those of a sparse table.
 
         Examples
         --------
@@ -243,6 +246,9 @@ class WeightedRows:
             return self
         parts = (part.columns if isinstance(part, Numbers) else part.T for part in self.rows.cells)
         columns = list(chain.from_iterable(parts))
+        some = np.random.default_rng(0).choice(len(self.y), min(len(self.y), PROBED_ROWS), replace=False)
+        if any(len(pd.unique(column[some])) == len(some) for column in columns):
+            return self
         if any(len(pd.unique(column)) > WORTHWHILE * len(column) for column in columns):
             return self
         every = enumerate([self.y, *columns])
