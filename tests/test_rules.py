@@ -33,7 +33,7 @@ class Scores:
     exact: bool = True
     closed_form: bool = False
     in_parts: bool = False
-    linear_scores = None
+    linear_scores = linear_odds = None
     draw_bytes = np.inf
 
     @property

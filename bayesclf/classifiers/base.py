@@ -7,7 +7,7 @@ import re
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from types import SimpleNamespace
@@ -296,6 +296,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
                 self._infer(self._make_model(rows))
             else:
                 self._infer_partly(rows)
+            if self.draws_ is not None:
+                self.hypotheses("posterior")  # made here, as predictions leave a classifier as it is
             words: list[str] = []
             if not sparse.issparse(X) and not columns.is_described(X, rows.frame):
                 words = about_columns(rows.frame, hasattr(self, "feature_names_in_"))
@@ -445,7 +447,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
 
     def _renew(self, model: Model) -> None:
         """Set the fitted state that does not depend on the engine."""
-        self.__dict__.pop("posterior_", None)
+        for name in ("posterior_", "_drawn"):
+            self.__dict__.pop(name, None)
         self.seed_ = seed_of(self.random_state)
         if self.rule is not None:
             rules.resolve(self.rule)
@@ -523,7 +526,12 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             assert isinstance(model, GenerativeModel)
             assert isinstance(self.model_, GenerativeModel)
             return SeededHypotheses(model, self.model_.posterior(), self.draws_.seeded)
-        return Hypotheses(model, self._posterior_parameters(), offset=offset)
+        return replace(self._drawn, offset=offset) if class_prior is not None else self._drawn
+
+    @cached_property
+    def _drawn(self) -> Hypotheses:
+        """The draws with the base rates of the training rows, which keep what predictions share."""
+        return Hypotheses(self.model_, self._posterior_parameters())
 
     def _posterior_parameters(self) -> Parameters:
         assert self.draws_ is not None

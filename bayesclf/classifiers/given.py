@@ -89,7 +89,7 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
         for problem in problems:
             warn(problem, ConvergenceWarning)
     other = copy(classifier)
-    for name in ("posterior_", "_temper"):
+    for name in ("posterior_", "_drawn", "_temper"):
         other.__dict__.pop(name, None)
     other.model_ = model
     if isinstance(model, GenerativeModel):

@@ -388,6 +388,14 @@ class Family[S: Statistics](Concise, ABC):
         """Return the function from rows to `log_density`, for many few rows: it can compute once what rows share."""
         return partial(self.log_density, parameters=parameters)
 
+    def in_columns(self, parameters: Parameters) -> tuple[Callable[[Any], Array], Array] | None:
+        """Return log p(x | y, θ), up to what all classes share, as columns times coefficients.
+
+        Columns are a function of cells, (row, column), the first is 1, and trailing ones that are 0 may be omitted.
+        Coefficients are (column, outcome, draw). It is None where there are no such columns, or rounding would show.
+        """
+        return None
+
     @abstractmethod
     def log_predictive(self, X: Any) -> Array:
         """Return log ∫ p(x | y, θ) p(θ) dθ under these hyperparameters, shape (row, outcome)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, cast
 
 import numpy as np
@@ -25,9 +26,11 @@ GRID = 10
 """Number of values of log α in the first search: the criterion can have several maxima."""
 TOLERANCE = 1e-4
 """Error of log α, below the digits that notes show."""
+PARABOLAS, SHORTEST = 8, 0.005
+"""Parabolas that are tried, and the least distance in log α of a score from the best of those before it."""
 FEW_ROWS = 500
 """Rows by which the first search is made."""
-NEAR = 0.1
+NEAR = 0.2
 """How far from the log α of these rows that of all is looked for at first."""
 LARGE = 1e8
 """Counts from which a row may be too large to be left out, as no digits of the smallest α are left beside it."""
@@ -119,19 +122,21 @@ def learned_from_rows(
     kept = family.informative(statistics)
     if not kept.all():
         statistics, X = statistics.select(kept), X[:, kept]
-    if not len(y) or not family.alpha.learned(family.sizes(statistics.axes)).any():
+    settings, sizes = family.alpha, family.sizes(statistics.axes)
+    if not len(y) or not settings.learned(sizes).any():
         return family
-    score = coarse = criterion(family, statistics, X, y, weight, class_prior)
+    posterior = settings.fixed(family, sizes, LOWEST).resolve_prior(statistics).posterior(statistics)
+    score = coarse = criterion(settings, posterior, X, y, weight, class_prior)
     if len(y) > FEW_ROWS:
         few = np.linspace(0, len(y) - 1, FEW_ROWS).astype(np.intp)
         times = len(y) / FEW_ROWS * (np.ones(FEW_ROWS) if weight is None else weight[few])
-        coarse = criterion(family, statistics, X[few], y[few], times, class_prior)
-    return replace(family, alpha=replace(family.alpha, value=maximum(score, coarse)))
+        coarse = criterion(settings, posterior, X[few], y[few], times, class_prior)
+    return replace(family, alpha=replace(settings, value=maximum(score, coarse)))
 
 
 def criterion(
-    family: Any,
-    statistics: Statistics,
+    settings: LearntAlpha,
+    posterior: Any,
     X: Any,
     y: Integers,
     weight: Array | None,
@@ -139,17 +144,16 @@ def criterion(
 ) -> Callable[[float], float]:
     """Return α ↦ Σ_i w_i log P(y_i | x_i, all rows but i, α) + log p(log α).
 
-    Each value takes one pass over the rows. `X`, `y` and `weight` are those of the rows to leave out, the other
-    parameters as in `learned_from_rows`. Rows of counts so large that they cannot be left out at the smallest α are
-    not counted at any.
+    Each value takes one pass over the rows. `posterior` is that of the family given all rows, with α = `LOWEST`. `X`,
+    `y` and `weight` are those of the rows to leave out, and `class_prior` as in `learned_from_rows`. Rows of counts so
+    large that they cannot be left out at the smallest α are not counted at any.
     """
-    settings, sizes = cast("LearntAlpha", family.alpha), family.sizes(statistics.axes)
+    sizes = posterior.sizes(posterior.axes)
     log_prior = class_prior.log_mean_without(y)
     if sparse.issparse(X):
         X = dirichlet.canonical(X)
     width = X.shape[1] if isinstance(X, np.ndarray) else X.nnz // max(len(y), 1)
     stretch = max(1, NUMBERS // max(log_prior.shape[1], width))
-    posterior = settings.fixed(family, sizes, LOWEST).resolve_prior(statistics).posterior(statistics)
     some_rows = [slice(start, start + stretch) for start in range(0, len(y), stretch)]
     without = [posterior.without_each(X[some], y[some]) for some in some_rows]
     learned = np.repeat(settings.learned(sizes), sizes)
@@ -194,5 +198,17 @@ def maximum(score: Callable[[float], float], coarse: Callable[[float], float]) -
         """Return minus the score of the nearest α in the range."""
         return -score(float(np.exp(np.clip(log_alpha, grid[0], grid[-1]))))
 
+    known = {log_alpha: loss(log_alpha) for log_alpha in (start - NEAR, start, start + NEAR)}
+    for _ in range(PARABOLAS):
+        x, y = np.array(sorted(known.items(), key=itemgetter(1))[:3]).T
+        curvature, slope, _ = np.polyfit(x - x[0], y - y[0], 2)
+        vertex = x[0] - slope / (2 * curvature) if curvature > 0 else np.nan
+        if not grid[0] < vertex < grid[-1]:
+            break
+        a, b, c = np.abs(vertex - x)
+        if a * b + a * c + b * c < TOLERANCE:  # the error is this, times a fraction
+            return float(np.exp(vertex))
+        ahead = float(vertex if a > SHORTEST else x[0] - np.copysign(SHORTEST, x[1] - x[0]))
+        known[ahead] = loss(ahead)
     near = optimize.minimize_scalar(loss, (start - NEAR, start + NEAR), method="brent", options={"xtol": TOLERANCE})
     return float(np.exp(np.clip(near.x, grid[0], grid[-1])))

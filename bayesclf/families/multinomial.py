@@ -183,7 +183,7 @@ def _rising(X: Any, alpha: Array, y: Integers | None = None) -> Callable[[Array]
     there = np.zeros(counts.shape[1], dtype=bool)
     there[counts.indices] = True
     words, place = np.flatnonzero(there), np.cumsum(there) - 1  # without sorting, unlike `np.unique`
-    given, total = alpha[:, words].T.copy(), alpha.sum(axis=1)
+    given, total = np.ascontiguousarray(alpha.T[words]), alpha.sum(axis=1)
     length = np.asarray(counts.sum(axis=1), dtype=float)
     lengths, of_length = np.unique(length, return_inverse=True)
     own = np.full(len(length), -1) if y is None else np.asarray(y, dtype=np.intp)

@@ -16,6 +16,7 @@ from bayesclf.errors import Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.page_tables import PageVariable
+from bayesclf.models.logistic.design import LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.wording import counted
 
@@ -224,8 +225,20 @@ class GenerativeModel:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
         return self.log_scores_given(parameters)(rows)
 
-    def linear_scores(self, parameters: Parameters) -> None:
-        """Return None: the scores are no linear functions of columns."""
+    def linear_odds(self, parameters: Parameters) -> LinearScores | None:
+        """Return the log-odds against the first class as linear functions of columns; None where they are not.
+
+        Those of a row with an infinite column are not defined.
+        """
+        log_prior = self.log_class_prior(parameters).T
+        if len(self.blocks) != 1 or len(self.labels) < 2 or not np.isfinite(log_prior).all():
+            return None
+        found = self.blocks[0].family.in_columns(self.blocks[0].own(parameters))
+        if found is None:
+            return None
+        columns, coefficient = found
+        coefficient[0] += log_prior
+        return LinearScores(lambda rows: columns(rows.parts[0]), coefficient[:, 1:] - coefficient[:, :1], 0)
 
     def log_scores_given(self, parameters: Parameters) -> ScoresGiven:
         """Return the function from rows to `log_scores`, for many few rows; see `Family.log_density_given`."""

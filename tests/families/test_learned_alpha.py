@@ -48,9 +48,10 @@ every_classifier = pytest.mark.parametrize("rows", [of_words, of_events, of_coun
 def score_of(clf, X, y, weight=None):
     """Return the criterion of a fitted classifier's rows."""
     (block,) = clf.model_.blocks
-    family = type(block.family)(LEFT_OUT)
+    family, statistics = type(block.family)(LEFT_OUT), block.statistics
+    lowest = LEFT_OUT.fixed(family, family.sizes(statistics.axes), LOWEST).resolve_prior(statistics)
     codes, prior = np.searchsorted(clf.classes_, y), clf.model_.posterior().class_prior
-    return criterion(family, block.statistics, clf.rows(X).parts[0], codes, weight, prior)
+    return criterion(LEFT_OUT, lowest.posterior(statistics), clf.rows(X).parts[0], codes, weight, prior)
 
 
 def without(make, X, y, i, alpha):

@@ -149,7 +149,7 @@ class LogisticDesign:
         """Put the columns of numbers (row, number), as few rows as stay in the cache, into rows of the matrix."""
         n_numbers, n_gaps = len(self.varying), len(self.gaps)
         own = numbers if n_numbers == numbers.shape[1] else numbers[:, self.varying]
-        standardized = np.array(own)
+        standardized = np.array(own, order="C")
         in_each_row(np.subtract, standardized, self.centre[:n_numbers])
         in_each_row(np.divide, standardized, self.scale[:n_numbers])
         missing = np.isnan(standardized)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -121,6 +121,10 @@ class LogisticModel:
         rows, columns = self.X.shape
         size = f"{counted(len(self.labels), 'class', 'classes')}, {counted(rows, 'row')}, {counted(columns, 'column')}"
         return f"{type(self).__name__}({size})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: the lattice takes far more memory, and can be computed again."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
 
     def __post_init__(self) -> None:
         if len(self.labels) < 2:
@@ -538,9 +542,9 @@ class LogisticModel:
 
         The memory is laid out (row, outcome, draw).
         """
-        return self.linear_scores(parameters).scores(rows)
+        return self.linear_odds(parameters).scores(rows)
 
-    def linear_scores(self, parameters: Parameters) -> LinearScores:
+    def linear_odds(self, parameters: Parameters) -> LinearScores:
         """Return the log-odds against the reference as linear functions of `columns`.
 
         A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
