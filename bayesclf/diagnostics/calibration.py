@@ -57,7 +57,7 @@ def baseline(context: Context) -> Answer:
     if infinite:
         return issue(
             f"{infinite} of {len(losses)} held-out rows have a class with predicted probability 0 {where}",
-            "take a rule with smoothing: clf.predict_proba(X, rule='bayes-optimal') (--rule bayes-optimal)",
+            "use a rule with smoothing: clf.predict_proba(X, rule='bayes-optimal') (--rule bayes-optimal)",
             evidence,
         )
     if (evidence["better"] == "no").any():
@@ -76,7 +76,7 @@ def baseline(context: Context) -> Answer:
         within,
         may_help([context.classifier], context.X, context.y)
         if small.all()
-        else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
+        else "see over-confidence (Y02): a few confidently wrong rows may outweigh the others",
         evidence,
     )
 
@@ -129,7 +129,7 @@ def confidence(context: Context) -> Answer:
         loss = evidence.set_index("rule")["log_loss"]
         left = f"leaves {over_confidence(answers, ('', cure))}: log loss {loss[answers.own]:.3f} → {loss[cure]:.3f}"
         reasons.append(f"rule {cure!r} {left}")
-        steps.append(f"take that rule: clf.predict_proba(X, rule={cure!r}) (--rule {cure}).")
+        steps.append(f"use that rule: clf.predict_proba(X, rule={cure!r}) (--rule {cure}).")
     if pairs:
         reasons.append(pairs)
         steps.append(JOIN)

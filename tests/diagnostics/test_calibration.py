@@ -130,7 +130,7 @@ def test_a_copy_of_the_label_and_repeated_rows_make_held_out_scores_too_good():
     finding = found(naive(pd.concat([X.assign(code=y == "yes")] * 2), np.tile(y, 2)), "Y01")
     assert (finding.section, finding.severity) == ("issue", "severe")
     assert "column 'code' determines the label on every row" in finding.reason
-    assert "held-out rows repeat a training row" in finding.reason
+    assert "held-out rows equal a training row" in finding.reason
     assert "X.drop(columns=['code'])" in finding.next_step
 
 

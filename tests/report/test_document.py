@@ -165,7 +165,7 @@ def test_a_page_is_short_until_one_asks_for_more():
     models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
     comparison = bc.compare(models, rows.X, rows.y, cv=3, repeats=1)
     clf = bc.NaiveBayes(random_state=1).fit(rows.X, rows.y)
-    few = "classes and levels with few rows (M05) of nb and lr", "what the model says about them is mostly its prior"
+    few = "classes and levels with few rows (M05) of nb and lr", "the prior has much influence on their parameters"
     trees = page.tree(comparison), classifier_page.tree(clf, rows.X, rows.y)
     for found, most, tip in zip(trees, (700, 500), few, strict=True):
         made = Page(written(found))
