@@ -262,7 +262,7 @@ def test_columns_that_give_the_label_away_are_named_and_informative_ones_are_not
     found = bc.compare({"nb": bc.NaiveBayes(inference="map")}, X, y, cv=3, rules=["map"])
     judged = verdict(found)
     caution = judged.cautions[0]
-    assert judged.headline.endswith("But these scores may be too good, as is said below.")
+    assert judged.headline.endswith("But these scores may be too good, as explained below.")
     assert caution.startswith("Columns 'code' and 'street' each determine the label on every row")
     assert "X.drop(columns=['code', 'street'])" in caution
 
