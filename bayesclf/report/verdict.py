@@ -429,7 +429,7 @@ def _of_one_fold(comparison: Comparison) -> Iterable[str]:
             there, elsewhere = (" and ".join(number(loss) for loss in losses) for losses in found)
             yield (
                 f"One of {len(comparison.splits)} folds accounts for much of the difference between {best[0]} and "
-                f"{name}: their log losses are {there} in it, and {elsewhere} in the others."
+                f"{name}: log losses are {there} in it, {elsewhere} in the others."
             )
             return
 
