@@ -30,6 +30,10 @@ from bayesclf.wording import pair
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
 
+ONE_SIDED = 0.5
+"""Share of a calibration error that confidence less accuracy must be, so that one of both is said to be too large."""
+
+
 @check("Y01", "Gain over the class frequencies", "all models")
 def baseline(context: Context) -> Answer:
     """Compare the proper scores with those of a classifier that knows only the class frequencies.
@@ -57,7 +61,7 @@ def baseline(context: Context) -> Answer:
             evidence,
         )
     if (evidence["better"] == "no").any():
-        step = "look at over-confidence (Y02) and at duplicate columns (M07); decisions may still be useful"
+        step = "see over-confidence (Y02)"
         return issue(f"{says}: the class frequencies alone are better", step, evidence)
     small = evidence["better"] != "yes"
     if not small.any():
@@ -115,8 +119,9 @@ def confidence(context: Context) -> Answer:
     if not gap.matters:
         if not off:
             return passed(says, evidence)
-        under = Estimate(-gap.mean, gap.error).matters
-        kind = "under-confident" if under else "too sure in some places and not sure enough in others"
+        kind = "over-confident" if gap.mean > 0 else "under-confident"
+        if abs(gap.mean) < ONE_SIDED * line["calibration_error"]:
+            kind = "too sure in some places and not sure enough in others"
         return issue(f"{kind}: {says}", "do not read the probabilities as frequencies", evidence, "moderate")
     cure, pairs = less_confident(answers, answers.best), _pairs(context)
     reasons, steps = [f"over-confident: {says}"], []
