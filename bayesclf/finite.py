@@ -83,6 +83,7 @@ class FiniteSpace:
     exact: ClassVar[bool] = True
     in_parts: ClassVar[bool] = False
     linear_scores: ClassVar[None] = None
+    linear_odds: ClassVar[None] = None
     draw_bytes: ClassVar[float] = np.inf
 
     def __post_init__(self) -> None:

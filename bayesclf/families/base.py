@@ -74,19 +74,19 @@ MOST_EVENTS = 2.0**53
 
 _AT_LEAST_0 = (
     lambda X: X >= 0,
-    "but the family {name!r} is for numbers of at least 0; take the family 'gaussian'",
+    "but the family {name!r} is for numbers of at least 0; use the family 'gaussian'",
 )
 NUMBERS, NOT_NEGATIVE = Support(), Support((_AT_LEAST_0,))
 POSITIVE = Support(
-    (_AT_LEAST_0, (lambda X: X > 0, "but the family {name!r} is for numbers above 0; take the family 'hurdle'")),
+    (_AT_LEAST_0, (lambda X: X > 0, "but the family {name!r} is for numbers above 0; use the family 'hurdle'")),
     blank=1.0,  # whose logarithm is 0
 )
 EVENTS = Support(
     (
-        (lambda X: X <= MOST_EVENTS, "which is too large for a count of events; take the family 'gaussian'"),
+        (lambda X: X <= MOST_EVENTS, "which is too large for a count of events; use the family 'gaussian'"),
         (
             lambda X: (X >= 0) & (np.floor(X) == X),
-            "but events are whole numbers of at least 0; take the family 'gaussian'",
+            "but events are whole numbers of at least 0; use the family 'gaussian'",
         ),
     ),
     whole=True,
@@ -387,6 +387,14 @@ class Family[S: Statistics](Concise, ABC):
     def log_density_given(self, parameters: Parameters) -> Callable[[Any], Array]:
         """Return the function from rows to `log_density`, for many few rows: it can compute once what rows share."""
         return partial(self.log_density, parameters=parameters)
+
+    def in_columns(self, parameters: Parameters) -> tuple[Callable[[Any], Array], Array] | None:
+        """Return log p(x | y, θ), up to what all classes share, as columns times coefficients.
+
+        Columns are a function of cells, (row, column), the first is 1, and trailing ones that are 0 may be omitted.
+        Coefficients are (column, outcome, draw). It is None where there are no such columns, or rounding would show.
+        """
+        return None
 
     @abstractmethod
     def log_predictive(self, X: Any) -> Array:

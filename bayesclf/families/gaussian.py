@@ -54,6 +54,9 @@ CACHED_CELLS = 2**15
 LARGEST_LOG = 700.0
 """Logarithm of what a number may reach: a little below the largest one."""
 
+FARTHEST = 100.0
+"""Most sds between a class's mean and a center for all classes, around which squares then lose no digits."""
+
 COMPILED_CELLS = 2**22
 """Cells from which on reading them once, by machine code, saves more time than loading that code takes."""
 
@@ -308,7 +311,8 @@ class Gaussian(Family[Moments]):
         with np.errstate(invalid="ignore", divide="ignore"):
             sigma2 = self._group(scatter) / self._group(weight)
         defined = (n > 0) & np.isfinite(sigma2) & (sigma2 > 0)
-        require_each(defined, statistics.axes, "has too few different values", " for a variance by maximum likelihood")
+        why = " for a variance by maximum likelihood; use the rule 'map'"
+        require_each(defined, statistics.axes, "has too few different values", why)
         return {"mu": statistics.mean[None], "sigma2": self._squeeze(sigma2)[None]}
 
     def map(self, statistics: Moments) -> Parameters:
@@ -403,8 +407,7 @@ class Gaussian(Family[Moments]):
 
     def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
         """Return the function from rows to log p(x | y, μ, σ²) that computes the terms without x once."""
-        mu = parameters["mu"]
-        scores = NormalScores(mu, np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape))
+        scores = self._scores(parameters)
 
         def log_density(X: Array) -> Array:
             """Return it, (draw, row, outcome)."""
@@ -412,6 +415,16 @@ class Gaussian(Family[Moments]):
             return scores(z) + log_slope if np.ndim(log_slope) else scores(z)
 
         return log_density
+
+    def in_columns(self, parameters: Parameters) -> tuple[Callable[[Array], Array], Array] | None:
+        """Return the squares, the numbers and the gaps of rows, and what they are multiplied by."""
+        scores = self._scores(parameters)
+        coefficient = scores.coefficient()
+        return None if coefficient is None else (lambda X: scores.columns(self._changed(X, self.axes)[0]), coefficient)
+
+    def _scores(self, parameters: Parameters) -> NormalScores:
+        mu = parameters["mu"]
+        return NormalScores(mu, np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape))
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
@@ -583,8 +596,8 @@ class LogNormal(Gaussian):
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> NoReturn:
         """Refuse: the log-odds are at best linear in log x."""
         raise Refused(
-            f"{design} is of the family {self.name!r}, whose log-odds are not linear in x; take the logarithms of the "
-            "columns and the family 'gaussian' with variance='feature', which has the same log-odds"
+            f"{design} has the family {self.name!r}, whose log-odds are linear in log x only; use the logarithms and "
+            "the family 'gaussian' with variance='feature'"
         )
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -650,16 +663,39 @@ class NormalScores:
     @cached_property
     def _of_incomplete(self) -> Array:
         """What z², z, and whether a cell is observed are multiplied by, (outcome, column, draw)."""
-        shift, precision = self.mu - self._center, 1 / self.sigma2
+        return np.ascontiguousarray(self._factors(self._center).transpose(1, 2, 0))
+
+    def _factors(self, center: Array) -> Array:
+        """Return these of z = x − center, (draw, outcome, column)."""
+        shift, precision = self.mu - center, 1 / self.sigma2
         constants = -0.5 * (np.log(2 * np.pi * self.sigma2) + precision * shift**2)
-        factors = np.concatenate([-0.5 * precision, precision * shift, constants], axis=2)
-        return np.ascontiguousarray(factors.transpose(1, 2, 0))
+        return np.concatenate([-0.5 * precision, precision * shift, constants], axis=2)
 
     @cached_property
     def _of_complete(self) -> Array:
         """The same of rows without missing cells, whose constants are added up."""
         squares, constants = np.split(self._of_incomplete, [2 * self.mu.shape[2]], axis=1)
         return np.concatenate([squares, constants.sum(axis=1, keepdims=True)], axis=1)
+
+    @property
+    def _shared_center(self) -> Array:
+        return np.asarray(self._center.mean(axis=0))
+
+    def columns(self, X: Array) -> Array:
+        """Return 1, z², z and, where there are any, gaps of rows `X` (row, feature); z = x − c, c of all classes."""
+        z = X[:] - self._shared_center
+        missing = np.isnan(z)
+        z[missing] = 0.0
+        parts = [np.ones((len(z), 1)), z * z, z]
+        return np.concatenate([*parts, missing] if missing.any() else parts, axis=1)
+
+    def coefficient(self) -> Array | None:
+        """Return what these are multiplied by, (column, outcome, draw); None where large squares would cancel."""
+        if ((self.mu - self._shared_center) ** 2 > FARTHEST**2 * self.sigma2).any():
+            return None
+        factors = self._factors(self._shared_center).transpose(2, 1, 0)
+        squares, constants = np.split(factors, [2 * self.mu.shape[2]])
+        return np.concatenate([constants.sum(axis=0, keepdims=True), squares, -constants])
 
 
 @dataclass(frozen=True, eq=False)

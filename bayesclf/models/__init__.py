@@ -67,8 +67,8 @@ class Model(Protocol):
         For a generative model it is log p(x, y | θ) itself.
         """
 
-    def linear_scores(self, parameters: Parameters) -> Any:
-        """Return the scores as what is linear in columns of the rows, a `LinearScores`; None where they are not."""
+    def linear_odds(self, parameters: Parameters) -> Any:
+        """Return the log-odds as what is linear in columns of the rows, a `LinearScores`; None where they are not."""
 
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form, as a clause; empty where it has one."""

@@ -16,6 +16,7 @@ from bayesclf.errors import Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.page_tables import PageVariable
+from bayesclf.models.logistic.design import LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.wording import counted
 
@@ -151,7 +152,7 @@ class GenerativeModel:
     def _require_labels(self) -> None:
         """Raise where statistics of the labeled rows are not all that the model was conditioned on."""
         if self.unlabeled:
-            raise Refused(f"{self._without_labels}, and what the statistics give is of the labeled rows alone")
+            raise Refused(f"{self._without_labels}, but the statistics are of the labeled rows only")
 
     def level_counts(self) -> list[tuple[str, float]]:
         """Return each level as "column=level", and the weight of its training rows."""
@@ -174,7 +175,7 @@ class GenerativeModel:
     def _posterior(self) -> GenerativeModel:
         self._require_labels()
         if self.posterior_given:
-            raise Refused("draws of the posterior were given, and it has no hyperparameters")
+            raise Refused("a posterior given as draws has no hyperparameters")
         blocks = tuple(Block(b.family.posterior(b.statistics), b.statistics, b.suffix) for b in self.blocks)
         return GenerativeModel(self.labels, self.class_prior.posterior(self.label_counts), self.label_counts, blocks)
 
@@ -224,8 +225,20 @@ class GenerativeModel:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
         return self.log_scores_given(parameters)(rows)
 
-    def linear_scores(self, parameters: Parameters) -> None:
-        """Return None: the scores are no linear functions of columns."""
+    def linear_odds(self, parameters: Parameters) -> LinearScores | None:
+        """Return the log-odds against the first class as linear functions of columns; None where they are not.
+
+        Those of a row with an infinite column are not defined.
+        """
+        log_prior = self.log_class_prior(parameters).T
+        if len(self.blocks) != 1 or len(self.labels) < 2 or not np.isfinite(log_prior).all():
+            return None
+        found = self.blocks[0].family.in_columns(self.blocks[0].own(parameters))
+        if found is None:
+            return None
+        columns, coefficient = found
+        coefficient[0] += log_prior
+        return LinearScores(lambda rows: columns(rows.parts[0]), coefficient[:, 1:] - coefficient[:, :1], 0)
 
     def log_scores_given(self, parameters: Parameters) -> ScoresGiven:
         """Return the function from rows to `log_scores`, for many few rows; see `Family.log_density_given`."""

@@ -62,18 +62,19 @@ def average_proba(
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Return log Σ_s w_s P(k | x, h_s), (row, outcome), and whether a row is impossible under all hypotheses, (row).
 
-    Arguments and errors are those of `average`; class priors are averaged where x has density 0 in every class. Scores
-    that are linear in columns of the rows are averaged faster; rows of tiny probabilities are computed in logs.
+    Arguments and errors are those of `average`; class priors are averaged where x has density 0 in every class.
+    Log-odds that are linear in columns are averaged faster; rows of tiny probabilities are computed in logs.
     """
-    scores = hypotheses.linear_scores
-    if scores is None or len(hypotheses) == 1:
+    odds = None if given_x and hypotheses.generative else hypotheses.linear_odds
+    if odds is None or len(hypotheses) == 1:
         found = averaged(hypotheses, rows, given_x, "log_proba", "impossible", numbers=numbers)
         return found["log_proba"], found["impossible"] > NEARLY
-    proba = _linear_mean(scores, rows)
+    proba = _linear_mean(odds, rows)
     log_proba, impossible = _logarithms(proba), np.zeros(len(rows), dtype=bool)
     small = np.flatnonzero(~(proba >= UNDERFLOW).all(axis=1))
     if len(small):
-        log_proba[small] = averaged(hypotheses, rows[small], given_x, "log_proba")["log_proba"]
+        found = averaged(hypotheses, rows[small], given_x, "log_proba", "impossible")
+        log_proba[small], impossible[small] = found["log_proba"], found["impossible"] > NEARLY
     return log_proba, impossible
 
 
@@ -392,7 +393,7 @@ def require_effective_draws(
         row = first + worst if numbers is None else int(numbers[worst])
         raise Refused(
             f"row {row + 1} leaves {ess[worst]:.1f} effective draws of {draws} (limit {needed:.0f}) when "
-            "weighted by p(x | θ); take more draws, or the rule 'bayes-optimal'"
+            "weighted by p(x | θ); use more draws, or the rule 'bayes-optimal'"
         )
 
 

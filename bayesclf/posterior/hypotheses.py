@@ -59,6 +59,11 @@ class HypothesisSet(Protocol):
         return None
 
     @property
+    def linear_odds(self) -> LinearScores | None:
+        """The log-odds likewise, of rows whose columns are finite."""
+        return self.linear_scores
+
+    @property
     def draw_bytes(self) -> float:
         """Size of one hypothesis."""
         return np.inf
@@ -135,14 +140,19 @@ class Hypotheses(HypothesisSet):
             return cast("GenerativeModel", self.model).log_scores_given(self.parameters)
         return partial(self.model.log_scores, parameters=self.parameters)
 
-    @cached_property
+    @property
     def linear_scores(self) -> LinearScores | None:
-        """The scores as what is linear in columns of the rows, made once; None where they are not linear."""
-        scores: LinearScores | None = self.model.linear_scores(self.parameters)
-        if scores is None or self.offset is None:
-            return scores
+        """The log-odds, which are the scores where a hypothesis has no p(x | y)."""
+        return None if self.generative else self.linear_odds
+
+    @cached_property
+    def linear_odds(self) -> LinearScores | None:
+        """The log-odds as what is linear in columns of the rows, made once; None where they are not linear."""
+        odds: LinearScores | None = self.model.linear_odds(self.parameters)
+        if odds is None or self.offset is None:
+            return odds
         # A base rate of 0 has no log-odds to the others.
-        return scores.plus(self.offset) if np.isfinite(self.offset).all() else None
+        return odds.plus(self.offset) if np.isfinite(self.offset).all() else None
 
     def log_class_prior(self) -> Array:
         """Return the model's log class prior."""
@@ -168,6 +178,22 @@ class TemperedHypotheses(Hypotheses):
     generative: ClassVar[bool] = False
     linear_scores: ClassVar[None] = None
 
+    @cached_property
+    def linear_odds(self) -> LinearScores | None:
+        """The log-odds b_k − b_0 + T·(L_k − L_0) against the first class, of one T for all columns."""
+        if "T" not in self.parameters or len(self.labels) < 2:
+            return None
+        log_prior, T = self.log_class_prior().T, self.parameters["T"]
+        of_densities = np.eye(len(log_prior) - 1)[..., None] * T
+
+        def columns(rows: Rows) -> Array:
+            """Return 1 and L_k − L_0, (row, column)."""
+            L = self._log_density(rows)[..., 0]
+            with np.errstate(invalid="ignore"):
+                return np.concatenate([np.ones((len(L), 1)), L[:, 1:] - L[:, :1]], axis=1)
+
+        return LinearScores(columns, np.concatenate([(log_prior[1:] - log_prior[0])[None], of_densities]), 0)
+
     def log_scores(self, rows: Rows) -> Array:
         """Return log π + b + T·log p(x | k, D), (draw, row, outcome)."""
         return tempered(self._log_density(rows), self.model.mean_log_class_prior(), self.parameters)
@@ -184,8 +210,8 @@ class TemperedHypotheses(Hypotheses):
         if len(by_draws):
             if self.draws is None or "T_column" in self.parameters:
                 raise Refused(
-                    "some rows have missing cells on which other numbers depend, where the rule 'tempered' has no "
-                    "closed form; fill them in, or take the rule 'bayes-optimal'"
+                    "the rule 'tempered' has no closed form where cells are missing on which other numbers depend; "
+                    "fill them in, or use the rule 'bayes-optimal'"
                 )
             scores = self.draws.log_weights[:, None, None] + self.draws.log_scores(rows[by_draws])
             log_prior = self.model.mean_log_class_prior()
@@ -261,8 +287,8 @@ class SeededHypotheses(HypothesisSet):
     def parameters(self) -> Parameters:
         """Refuses: all draws at once are too large to keep in memory."""
         raise Refused(
-            f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them "
-            "with `take`, or fit with fewer draws, such as inference=bc.engines.Exact(draws=25)"
+            f"{len(self)} draws of this posterior are too large to keep in memory; select some with `take`, or fit "
+            "with fewer, such as inference=bc.engines.Exact(draws=25)"
         )
 
     def __len__(self) -> int:

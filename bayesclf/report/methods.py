@@ -13,15 +13,17 @@ from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import Diagnosis
 from bayesclf.engines.inference import MLE
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.peers import BOOSTING
+from bayesclf.evaluation.judgments import CONFIDENCE
+from bayesclf.evaluation.peers import BOOSTING, NO_RULE
+from bayesclf.evaluation.score_table import with_error
 from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
 from bayesclf.report.facts import loss_and_shares
-from bayesclf.report.verdict import ERROR, Verdict, defined, left_out, read
+from bayesclf.report.verdict import ERROR, LEFT_OUT, Verdict, against_shares, left_out, place
 from bayesclf.rules import RULES
 from bayesclf.tables.columns import kind_of
-from bayesclf.wording import counted, first_upper, joined, listed
+from bayesclf.wording import counted, first_upper, joined, listed, pair
 
 MOST = 6
 """Classes that are named."""
@@ -60,7 +62,7 @@ def of_classifier(
     if getattr(classifier, "prior", None) is not None and not isinstance(classifier.inference_, MLE):
         sentences.append("The priors are the posterior of an earlier fit.")
     sentences += _missing({"the fit": classifier}, cells)
-    sentences += [*_codes([classifier]), *left_out(classifier.notes_)]
+    sentences += [*_codes([classifier]), *_left_out(classifier.notes_)]
     held_out, references = diagnosis.held_out, ""
     if held_out is not None and held_out.answered:
         loss = loss_and_shares(held_out, held_out.best)
@@ -80,6 +82,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
     rows, columns = comparison.X.shape
     answered = [model for model in comparison.models if not all(_reasons(comparison, model))]
     fits = {names.full_name(comparison, name): fit for name, fit in comparison.fits.items() if name in answered}
+    learned = any(not isinstance(fit.inference_, MLE) for fit in fits.values())
     without = [model for model in comparison.models if model not in answered]
     models = joined(names.full_name(comparison, model) for model in answered) or "no model"
     were = "was" if len(answered) == 1 else "were"
@@ -93,7 +96,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
         f"{first_upper(models)} {were} {'compared' if len(answered) > 1 else 'tried'} on {size}{target} "
         f"({_shares(comparison.y, comparison.classes, comparison.order)}) by {folds}{times}.",
         *(
-            f"{first_upper(names.full_name(comparison, model))} has no answer: {_reasons(comparison, model)[0]}."
+            f"{first_upper(names.full_name(comparison, model))} had no answer: {_reasons(comparison, model)[0]}."
             for model in without
         ),
         *(
@@ -101,30 +104,66 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
             for model, of in priors.items()
             if model in answered
         ),
+        *(["Families, learned values and numbers of priors were those of the fits to all rows."] if learned else []),
         *_missing(fits, int(comparison.X.isna().to_numpy().sum())),
         *_codes(list(comparison.fits.values())),
         *_boosted(comparison),
-        *read(comparison)[0],
+        *_left_out(comparison.read),
         *_rules(comparison),
-        *([_result(comparison), *judged.findings] if judged.models else [judged.headline]),
-        defined(comparison),
+        *(_results(comparison, judged) if judged.models else [judged.headline]),
     ]
     used = ["bayesclf", "PyMC", *(["scikit-learn"] if comparison.peers else [])]
     return " ".join([*sentences, _computed(comparison.seed, used), REFERENCES])
 
 
 def _model(name: str, fit: BayesClassifier, priors: Priors) -> str:
-    """Return what a model assumes, under which priors it was fitted, and how."""
-    said = [f"{names.ASSUMED[kind]}."] if (kind := type(fit).__name__) in names.ASSUMED else []
-    if not isinstance(fit.inference_, MLE):
-        said.append(f"The fit's {_priors(priors)}" if is_given(fit) else first_upper(_priors(priors)))
-    return f"{first_upper(name)}: {' '.join([*said, f'Inference: {names.engine_name(fit)}.'])}"
+    """Return what a model assumed, under which priors it was fitted, and how."""
+    assumed = names.ASSUMED.get(type(fit).__name__, "")
+    said = [f"{first_upper(name)} assumed that {assumed}{_families(fit)}."] if assumed else []
+    of = "The fit's" if is_given(fit) else "Its" if assumed else f"The {name}'s"
+    said += [] if isinstance(fit.inference_, MLE) else [f"{of} {_priors(priors)}"]
+    return f"{' '.join(said)} The fit gave the {names.engine_name(fit)}."
 
 
-def _result(comparison: Comparison) -> str:
-    """Return how good the recommended model was."""
+def _families(fit: BayesClassifier) -> str:
+    """Return the families that naive Bayes took by evidence, and for which or how many columns, as a clause."""
+    chosen = getattr(fit, "families_", None)
+    if chosen is None or chosen.empty:
+        return ""
+    groups = chosen.index.to_series().groupby(chosen.idxmax(axis=1))
+    named = [(family, own.iloc[0] if len(own) == 1 else counted(len(own), "column")) for family, own in groups]
+    return f"; the families of numbers, chosen by evidence, were {joined(f'{family} ({of})' for family, of in named)}"
+
+
+def _left_out(notes: Sequence[str]) -> list[str]:
+    """Return which rows and columns were left out, without what takes them."""
+    said = (sentence.partition(LEFT_OUT)[0] for sentence in left_out(notes))
+    return [f"{head}left out.".replace(" is left", " was left").replace(" are left", " were left") for head in said]
+
+
+def _results(comparison: Comparison, judged: Verdict) -> list[str]:
+    """Return how good the recommended model was, and where the others stood."""
     best = comparison.best
-    return f"The log loss of {names.entry_subject(comparison, *best)} was {loss_and_shares(comparison, best)}."
+    said = [
+        f"{first_upper(names.entry_subject(comparison, *best))} was {against_shares(comparison, best)} the class "
+        f"shares: its log loss was {loss_and_shares(comparison, best)}."
+    ]
+    others = joined(
+        f"{names.full_name(comparison, one.model)}{'' if one.rule == NO_RULE else f' under {one.rule}'} was "
+        f"{place(one.kind, one.difference < 0)} ({pair(one.difference, one.error)})"
+        for one in judged.against
+    )
+    if comparison.costs is not None:
+        cost = with_error(comparison, best, "cost")
+        said.append(f"Its decisions cost {pair(cost['cost'], cost['cost_se'])} per row.")
+    if others:
+        said.append(f"By differences of log loss from it, {others}.")
+    return [
+        *said,
+        f"± is {ERROR}. Differences were clear if all between models held together with {100 * CONFIDENCE:.0f}% "
+        "confidence, probable if larger than one standard error, and neither if other folds could have changed this. "
+        f"Models that surely differed by less than {comparison.matters:.2g} were tied.",
+    ]
 
 
 MISSING = {

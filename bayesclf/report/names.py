@@ -50,7 +50,7 @@ HOW = {
 """How a model answers under each rule."""
 
 ENGINES = {
-    "MLE": "maximum likelihood, without a posterior",
+    "MLE": "maximum likelihood estimate, without a posterior",
     "MAP": "mode of the posterior (MAP) alone",
     "Exact": "exact posterior, in closed form or by quadrature ({draws} where a rule averages over parameters)",
     "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",

@@ -129,6 +129,7 @@ def _section(
     if comparison.rules_of(name):
         parts += _answers(comparison, name)
     if diagnosis is not None and priors is not None:
+        parts.append(Text("Checks and priors of the fit to all rows", "quiet"))
         parts += [Findings([*diagnosis.issues, *diagnosis.tips]), checks(diagnosis)]
         parts += model_and_priors(priors, comparison.classes, comparison.order)
     return Section(first_upper(names.full_name(comparison, name)), parts, "folded")
@@ -140,7 +141,7 @@ def _engine(comparison: Comparison, name: str) -> str:
         return f"{type(last_step(comparison.peers[name])).__name__}, without rules"
     if name in comparison.fits:
         fit = comparison.fits[name]
-        return f"{type(fit).__name__}, {names.engine_name(fit)}"
+        return f"Fitted to all rows: {type(fit).__name__}, {names.engine_name(fit)}"
     return next(answer.reason for (model, _), answer in comparison.answers.items() if model == name)
 
 

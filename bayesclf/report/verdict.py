@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -101,7 +101,9 @@ class Verdict:
     decisions
         How the decisions compare with one decision for all rows; these sentences are findings or cautions, too.
     models
-        Where the models stand, each at its leading rule, and the baseline; the smallest log loss first.
+        Where the models stand, each at its leading rule, and the baseline; the recommended one first.
+    against
+        Where the other models stand against the recommended one, boosting last, with a negative difference if ahead.
     useful
         Whether the recommended model is better than the class shares, at least probably.
     next_step
@@ -113,18 +115,17 @@ class Verdict:
     cautions: tuple[str, ...]
     decisions: tuple[str, ...] = ()
     models: tuple[Standing, ...] = ()
+    against: tuple[Standing, ...] = ()
     useful: bool = True
     next_step: str = ""
 
 
 def defined(comparison: Comparison) -> str:
-    """Return what the words of a verdict mean."""
+    """Return what the words of a verdict mean; the methods have it in full."""
     return (
-        f"± is {ERROR}. Clear differences between models allow for their number: all hold together with "
-        f"{100 * CONFIDENCE:.0f}% confidence. Each model is compared with the class shares by itself. Probable "
-        "differences exceed one standard error. A difference that other folds may undo is neither clear nor probable. "
-        f"Differences of log loss below {comparison.matters:.2g} do not matter; models that surely differ by less are "
-        "tied."
+        f"± is one standard error. Clear differences hold with {100 * CONFIDENCE:.0f}% confidence for all models "
+        "together, probable ones exceed one standard error, and other folds would change neither. Models that surely "
+        f"differ by less than {comparison.matters:.2g} are tied."
     )
 
 
@@ -167,22 +168,23 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     if np.isinf(mean(comparison, best, "log_loss")):
         headline = "Every model gave the true class of some row the probability 0, so every log loss is infinite."
         return Verdict(headline, common, cautions, decided, useful=False)
-    models = standings(comparison, leaders, against=best)
-    boosting = [(BOOSTING, NO_RULE)] if comparison.rules_of(BOOSTING) else []
-    ranked = standings(comparison, [*leaders, *boosting, BASELINE])
+    others, boosted = standings(comparison, leaders, against=best)[1:], _standing_of_boosting(comparison)
+    ranked = standings(comparison, [*leaders, *(one.key for one in boosted), BASELINE], against=best)
     baseline = standing_of_shares(comparison, best)
-    against = (
+    against = [
         _against_best(first_upper(entry_subject(comparison, *one.key)), one, best[0], extremes(comparison, *one.key))
-        for one in models[1:]
-    )
-    boosted, ahead = _boosting(comparison)
-    but = " But these scores may be too good, as is said below." if comparison.too_good else ""
+        for one in others
+    ]
+    gained = [_against_best("Gradient boosting, for comparison,", one, best[0]) for one in boosted]
+    ahead = any(one.difference < 0 and one.kind in SURE for one in boosted)
+    but = ["But these scores may be too good, as is said below."] if comparison.too_good else []
     return Verdict(
-        f"{_headline(comparison, baseline, models[1:])}{f' {boosted}' * ahead}{but}",
-        (*against, *_rules(comparison, best), *([boosted] if boosted and not ahead else []), *common),
+        " ".join([_headline(comparison, baseline, others), *(gained if ahead else []), *but]),
+        (*against, *_rules(comparison, best), *([] if ahead else gained or _without_boosting(comparison)), *common),
         cautions,
         decided,
         tuple(ranked),
+        (*others, *boosted),
         baseline.kind in ("behind", "leaning"),
         _next(comparison, best, baseline.kind),
     )
@@ -288,11 +290,11 @@ def place(kind: Kind, ahead: bool = False) -> str:
     return "tied" if kind == "tied" else f"{SURE.get(kind, 'not clearly')} {'ahead' if ahead else 'behind'}"
 
 
-def _against_best(name: str, found: Standing, best: str, reason: str = "", ahead: bool = False) -> str:
-    """Say where a model stands against the `best` one; `found` is that of the latter where it is `ahead`."""
-    size = pair(found.difference, found.error)
+def _against_best(name: str, found: Standing, best: str, reason: str = "") -> str:
+    """Say where a model stands against the `best` one; ahead of it, its difference is negative."""
+    size, ahead = pair(abs(found.difference), found.error), found.difference < 0
     amount = f"its log loss is {'smaller' if ahead else 'larger'} by {size}"
-    if np.isinf(found.loss):
+    if np.isinf(found.difference):
         amount = "its log loss is infinite"
     elif found.kind == "tied":
         amount = "the same log loss" if abs(found.difference) < NEGLIGIBLE else f"its log loss differs by only {size}"
@@ -300,17 +302,22 @@ def _against_best(name: str, found: Standing, best: str, reason: str = "", ahead
     return f"{name} is {place(found.kind, ahead)}{f' with {best}' * (found.kind == 'tied')}: {amount}{more}."
 
 
-def _boosting(comparison: Comparison) -> tuple[str, bool]:
-    """Say what gradient boosting would gain, or why it is no line; and whether it is ahead, at least probably."""
+def _standing_of_boosting(comparison: Comparison) -> list[Standing]:
+    """Return where gradient boosting stands against the best model, if it is a line of the comparison."""
     boosting, best = (BOOSTING, NO_RULE), comparison.best
     if not comparison.rules_of(BOOSTING):
-        reasons = (reason for model, reason in failures(comparison) if model == BOOSTING)
-        return "".join(f"Gradient boosting was left out: {reason.rstrip('.')}." for reason in reasons), False
+        return []
     first = min(best, boosting, key=lambda key: mean(comparison, key, "log_loss"))
     _, found = standings(comparison, [best, boosting], against=first)
     ahead = first != best
-    said = _against_best("Gradient boosting, for comparison,", found, best[0], ahead=ahead)
-    return said, ahead and found.kind in SURE
+    loss = mean(comparison, boosting, "log_loss")
+    return [replace(found, model=BOOSTING, rule=NO_RULE, loss=loss, difference=(-1) ** ahead * found.difference)]
+
+
+def _without_boosting(comparison: Comparison) -> list[str]:
+    """Say why gradient boosting is no line of the comparison."""
+    reasons = (reason for model, reason in failures(comparison) if model == BOOSTING)
+    return [f"Gradient boosting was left out: {reason.rstrip('.')}." for reason in reasons]
 
 
 def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
@@ -460,13 +467,13 @@ def _findings(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None)
         for one in diagnosis.issues:
             issues.setdefault((in_sentence(one.title), one.reason, one.code, one.next_step), []).append(model)
         for one in diagnosis.tips:
-            tips.setdefault(f"{in_sentence(one.title)} ({one.code})", []).append(model)
+            tips.setdefault(f"{in_sentence(one.title)} ({one.code}, ", []).append(model)
     said = [
         f"{joined(names)}, {title}: {reason} ({code}). {first_upper(step)}."
         for (title, reason, code, step), names in issues.items()
     ]
     if tips:
-        named = "; ".join(f"{title} of {joined(names)}" for title, names in tips.items())
+        named = "; ".join(f"{title}{joined(names)})" for title, names in tips.items())
         said.append(f"Tips of the checks: {named}.")
     return said
 

@@ -71,6 +71,14 @@ def test_it_can_be_pickled_and_copied_after_everything_was_computed(fitted):
     assert set(vars(clf)) >= COMPUTED
 
 
+def test_a_pickle_of_logistic_regression_leaves_out_what_can_be_computed_again():
+    clf = CLASSIFIERS["lr"](inference="map").fit(NUMBERS, Y)
+    evidence, again = clf.model_.log_evidence(), pickle.loads(pickle.dumps(clf))
+    assert "lattice" in vars(clf.model_)
+    assert "lattice" not in vars(again.model_)
+    assert again.model_.log_evidence() == pytest.approx(evidence, rel=1e-12)
+
+
 def dumped(estimator):
     file = io.BytesIO()
     joblib.dump(estimator, file)

@@ -9,8 +9,10 @@ import threadpoolctl
 from helpers.effort import peak
 from scipy.special import log_expit, log_softmax, logsumexp
 
+import bayesclf as bc
 from bayesclf import rules
 from bayesclf.errors import Refused
+from bayesclf.families.gaussian import NormalScores
 from bayesclf.models.logistic import design as linear_scores
 from bayesclf.models.logistic.design import LinearScores
 from bayesclf.posterior import averaging, linear as mixture
@@ -28,13 +30,13 @@ class Linear:
     seen: list[int] = field(default_factory=list)
     generative = False
 
-    def linear_scores(self, parameters):
+    def linear_odds(self, parameters):
         log_odds = np.moveaxis(parameters["log_odds"], 0, 2)
         intercept = np.zeros((1, *log_odds.shape[1:]))
         return LinearScores(self._columns, np.concatenate([intercept, log_odds]), self.reference)
 
     def log_scores(self, rows, parameters):
-        return self.linear_scores(parameters).scores(rows)
+        return self.linear_odds(parameters).scores(rows)
 
     def _columns(self, rows):
         self.seen.append(len(rows))
@@ -207,7 +209,7 @@ class Spread:
     labels = ("a", "b")
     generative = False
 
-    def linear_scores(self, parameters):
+    def linear_odds(self, parameters):
         weight = parameters["weight"].T[:, None]
         coefficient = np.concatenate([np.zeros((1, *weight.shape[1:])), weight])
         return LinearScores(lambda rows: np.insert(rows.parts[0], 0, 1.0, axis=1), coefficient, 0)
@@ -263,3 +265,18 @@ def test_one_of_two_draws_is_enough(effective, enough):
     two = linear(np.zeros((2, 1, 1)))
     with nullcontext() if enough else pytest.raises(Refused, match=r"row 4 leaves 0\.5 effective draws of 2 "):
         averaging.require_effective_draws(two, np.zeros(1), -np.log([effective]), first=3)
+
+
+class TestLogOdds:
+    @pytest.mark.parametrize("rule", ["posterior", "tempered"])
+    def test_those_in_columns_are_differences_of_the_scores(self, rng, rule):
+        X, y = rng.normal(1e5, size=(60, 3)), rng.integers(3, size=60)
+        X[::7, 1] = np.nan
+        clf = bc.GaussianNB(random_state=1).fit(X, y)
+        hypotheses, rows = clf.hypotheses(rule), clf.rows(X)
+        scores = hypotheses.log_scores(rows)
+        np.testing.assert_allclose(hypotheses.linear_odds.scores(rows), scores - scores[..., :1], atol=1e-10)
+
+    def test_classes_that_are_far_apart_have_none(self):
+        mu = np.array([[[0.0], [1e4]]])
+        assert NormalScores(mu, np.ones_like(mu)).coefficient() is None

@@ -137,7 +137,8 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
     )
     assert "by 3-fold stratified cross-validation" in said
     assert "The Bayesian models answered at their maximum likelihood estimate (mle, " in said
-    assert "Logistic regression (lr): log-odds are linear in the columns. Priors were " in said
+    assert "Logistic regression (lr) assumed that log-odds are linear in the columns. Its priors were " in said
+    assert "By differences of log loss from it, " in said
     missing = ["9 cells were missing: nb left them out of the likelihood."]
     assert (_missing({"nb": bc.NaiveBayes()}, 9), _missing({"nb": bc.NaiveBayes()}, 0)) == (missing, [])
     means = load_iris().data.mean(axis=0)
@@ -174,7 +175,7 @@ def test_the_paragraph_names_only_models_that_answered_and_says_why_others_did_n
     found = verdict(comparison)
     said = of_comparison(comparison, found, {name: priors_of(fit) for name, fit in comparison.fits.items()})
     assert said.startswith("Gaussian naive Bayes (one) was tried on 150 rows")
-    assert "Logistic regression (none) has no answer: " in said
+    assert "Logistic regression (none) had no answer: " in said
     assert "riors were" not in said  # maximum likelihood has none
 
 

@@ -358,8 +358,8 @@ def with_ones(X: Matrix, after: bool = False) -> Matrix:
     if not isinstance(X, np.ndarray):
         one = sparse.csr_array(ones)
         return sparse.csr_array(sparse.hstack([one, X, one] if after else [one, X]))
-    whole: Array | None = X.base
-    if whole is not None and whole.ndim == 2 and whole.shape == (len(X), 1 + X.shape[1]) and not after:
+    whole = X.base  # of a pickle, bytes
+    if isinstance(whole, np.ndarray) and whole.shape == (len(X), 1 + X.shape[1]) and not after:
         beside = whole[:, 1:].__array_interface__ == X.__array_interface__
         if beside and (whole[:, 0] == 1).all():
             return whole
