@@ -289,7 +289,7 @@ class LogisticRegression(BayesClassifier):
         if rows > MOST_WEIGHT and not isinstance(self._engine(), MAP | MLE):
             raise InputError(
                 f"sample_weight adds up to {rows:.1e}, and above {MOST_WEIGHT:.0e} rounding hides the posterior; "
-                "divide all by a number, or take a mode alone, inference='map'"
+                "divide all by a number, or use inference='map'"
             )
         super()._infer(model)
         if self.draws_ is None:
