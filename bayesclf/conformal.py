@@ -221,13 +221,13 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"classifier must be one of bayesclf, or a pipeline of one, not {self.classifier!r}")
         rule = classifier.rule if self.rule is None else self.rule
         if rule is not None and rules.resolve(rule)[0].name == "gibbs":
-            raise Refused("'gibbs' draws a hypothesis for each row, whose scores do not compare; take 'bayes-optimal'")
+            raise Refused("the rule 'gibbs' draws another hypothesis for each row; use the rule 'bayes-optimal'")
 
     def _calibrate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Self:
         """Set the thresholds from calibration rows and their labels."""
         if (unknown := y[~np.isin(y, fitted.classes_)]).size:
-            remedy = "whose sets can never hold it; fit it with classes=[…], all labels that can occur"
-            raise InputError(f"label {str(unknown[0])!r} is unknown to the classifier, {remedy}")
+            remedy = "fit the classifier with classes=[…], all labels that can occur"
+            raise InputError(f"label {str(unknown[0])!r} was not among the training labels; {remedy}")
         codes = np.searchsorted(fitted.classes_, y)
         own = self._scores(fitted, X)[np.arange(len(codes)), codes]
         groups = [own[codes == k] if self.by_class else own for k in range(len(fitted.classes_))]

@@ -234,11 +234,11 @@ def require_bytes(needed: float, what: str, remedy: str) -> None:
 
     Examples
     --------
-    >>> require_bytes(2**40, "a matrix of 370,728 × 370,728 numbers", "take fewer columns")
+    >>> require_bytes(2**40, "a matrix of 370,728 × 370,728 numbers", "use fewer columns")
     Traceback (most recent call last):
         ...
     bayesclf.errors.Refused: a matrix of 370,728 × 370,728 numbers would take about 1,024 GiB of memory (limit 4 GiB); \
-take fewer columns, or raise the limit by the environment variable BAYESCLF_MAX_BYTES
+use fewer columns, or raise the limit by the environment variable BAYESCLF_MAX_BYTES
     """
     allowed = most_bytes()
     if needed > allowed:

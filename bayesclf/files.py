@@ -86,7 +86,7 @@ def write_whole(path: Path, write: Callable[[Path], object], errors: tuple[type[
             os.replace(part, path)
     except errors as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path} cannot be written ({reason}); what was there before is as it was") from error
+        raise InputError(f"{path} cannot be written ({reason}); an existing file is unchanged") from error
 
 
 def remove_unfinished() -> None:

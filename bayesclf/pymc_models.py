@@ -2,10 +2,10 @@
 
 `gaussian_nb`, the first one, shows how all of them are made: of `labels` and, given these, of columns. Behind each
 classifier are the functions that it takes. They add variables to the open model: first those of a prior, such as
-`normals`, then the cells given the class of each row, such as `cells`. Classifiers take a table and labels and return
-a `pymc.Model` with the priors of the classifier's defaults, or those given. ``clf.to_pymc(X, y)`` calls the same
-functions with the hyperparameters of the fitted classifier. Its free variables are those of ``clf.posterior_``, by the
-same names.
+`normals`, then the cells given the class of each row, such as `cells`. Classifiers take a table, or an array with
+columns x0, x1, …, and labels. They return a `pymc.Model` with the priors of the classifier's defaults, or those given.
+``clf.to_pymc(X, y)`` calls the same functions with the hyperparameters of the fitted classifier. Its free variables are
+those of ``clf.posterior_``, by the same names.
 
 The second and later blocks of a mixed table have a `name`, which is added to the names of their variables.
 """
@@ -25,6 +25,7 @@ from pymc.distributions.transforms import log, logodds
 from pymc.logprob.transforms import Transform
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.tables.columns import to_frame
 from bayesclf.wording import in_names
 
 __all__ = [
@@ -64,7 +65,7 @@ _LEARNED = "learned"
 
 
 def gaussian_nb(
-    X: pd.DataFrame, y: Any, *, m: Any = None, kappa: float = 1.0, a: float = 1.5, b: Any = None, alpha: float = 1.0
+    X: Any, y: Any, *, m: Any = None, kappa: float = 1.0, a: float = 1.5, b: Any = None, alpha: float = 1.0
 ) -> pm.Model:
     """Gaussian naive Bayes, with a variance for each class and column.
 
@@ -75,7 +76,7 @@ def gaussian_nb(
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         Numbers; a missing cell is left out.
     y : array of shape (row,)
         Labels.
@@ -87,6 +88,7 @@ def gaussian_nb(
     pymc.Model
         Free variables ``pi`` (outcome), ``sigma2`` and ``mu`` (outcome, feature).
     """
+    X = to_frame(X)
     model, row = labels(y, alpha)
     with model:
         model.add_coord("feature", list(X.columns))
@@ -182,12 +184,12 @@ _DISCRETE = (pm.Bernoulli, pm.Poisson, pm.NegativeBinomial)
 """Distributions of whole numbers."""
 
 
-def categorical_nb(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
+def categorical_nb(X: Any, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
     """Naive Bayes of categories: π ~ Dirichlet(α), θ_kj ~ Dirichlet(concentration), x_j ~ Categorical(θ_yj).
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         Categories; a missing cell is left out.
     y : array of shape (row,)
         Labels.
@@ -203,7 +205,7 @@ def categorical_nb(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha
 
 
 def bayes_net(
-    X: pd.DataFrame,
+    X: Any,
     y: Any,
     edges: Sequence[tuple[str, str]],
     *,
@@ -214,7 +216,7 @@ def bayes_net(
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         Categories, each after those on which it depends; no column may depend on a missing cell.
     y : array of shape (row,)
         Labels.
@@ -228,6 +230,7 @@ def bayes_net(
     pymc.Model
         Free variables ``pi`` (outcome), and ``theta_<column>`` (outcome, <parent>_level, …, <column>_level).
     """
+    X = to_frame(X)
     model, row = labels(y, alpha)
     found: dict[str, Any] = {}
     levels: dict[str, Any] = {}
@@ -308,7 +311,7 @@ def _observed(
     return drawn if seen.all() else pt.as_tensor(np.where(seen, X, 0))
 
 
-def naive_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
+def naive_bayes(X: Any, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
     """Naive Bayes of a table of numbers, which are Gaussian, and of other columns, which are categories.
 
     It is ``NaiveBayes(families="gaussian", alpha=2)``: the default classifier chooses the family of each number by its
@@ -316,7 +319,7 @@ def naive_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: f
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         Numbers and categories; a missing cell is left out.
     y : array of shape (row,)
         Labels.
@@ -328,8 +331,11 @@ def naive_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: f
     pymc.Model
         Free variables of `gaussian_nb` and `categorical_nb`.
     """
+    X = to_frame(X)
     numbers, others = X.select_dtypes("number"), X.select_dtypes(exclude="number")
-    model = categorical_nb(others, y, concentration=concentration, alpha=alpha)
+    model, _ = labels(y, alpha)
+    if not others.empty:
+        model = categorical_nb(others, y, concentration=concentration, alpha=alpha)
     if numbers.empty:
         return model
     with model:
@@ -359,12 +365,12 @@ def wide_codes(levels: int, theta: Any, X: Integers, row: Any, name: str = "") -
         pm.Categorical(f"x_{of}", theta[row[of_row], column], observed=observed, dims=f"cell_{of}")
 
 
-def joint_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
+def joint_bayes(X: Any, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
     """The unrestricted Bayes classifier: one table of all combinations of levels for each class.
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         Categories without missing cells.
     y : array of shape (row,)
         Labels.
@@ -376,6 +382,7 @@ def joint_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: f
     pymc.Model
         Free variables ``pi`` (outcome) and ``theta`` (outcome, cell).
     """
+    X = to_frame(X)
     coded = [pd.factorize(X[column], sort=True) for column in X]
     sizes = [len(levels) for _, levels in coded]
     model, row = labels(y, alpha)
@@ -395,12 +402,12 @@ def joint(theta: Any, X: Integers, row: Any, name: str = "") -> Any:
     return pm.Categorical(f"joint{name}", theta[row], observed=observed, dims="row")
 
 
-def bernoulli_nb(X: pd.DataFrame, y: Any, *, a: float = 1.0, b: float = 1.0, alpha: float = 1.0) -> pm.Model:
+def bernoulli_nb(X: Any, y: Any, *, a: float = 1.0, b: float = 1.0, alpha: float = 1.0) -> pm.Model:
     """Naive Bayes of events: π ~ Dirichlet(α), θ_kj ~ Beta(a, b), x_j ~ Bernoulli(θ_yj).
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         Whether each event is there; a missing cell is left out.
     y : array of shape (row,)
         Labels.
@@ -412,6 +419,7 @@ def bernoulli_nb(X: pd.DataFrame, y: Any, *, a: float = 1.0, b: float = 1.0, alp
     pymc.Model
         Free variables ``pi`` (outcome) and ``theta`` (outcome, feature).
     """
+    X = to_frame(X)
     model, row = labels(y, alpha)
     with model:
         model.add_coord("feature", list(X.columns))
@@ -424,12 +432,12 @@ def events(alpha: Any, beta: Any, name: str = "") -> Any:
     return pm.Beta(f"theta{name}", _plain(alpha), _plain(beta), dims=("outcome", f"feature{name}"))
 
 
-def multinomial_nb(X: pd.DataFrame, y: Any, *, concentration: float = 1.0, alpha: float = 1.0) -> pm.Model:
+def multinomial_nb(X: Any, y: Any, *, concentration: float = 1.0, alpha: float = 1.0) -> pm.Model:
     """Naive Bayes of word counts: π ~ Dirichlet(α), θ_k ~ Dirichlet(concentration), x ~ Multinomial(n, θ_y).
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         How often each word occurs in each document.
     y : array of shape (row,)
         Labels.
@@ -441,6 +449,7 @@ def multinomial_nb(X: pd.DataFrame, y: Any, *, concentration: float = 1.0, alpha
     pymc.Model
         Free variables ``pi`` (outcome) and ``theta`` (outcome, word).
     """
+    X = to_frame(X)
     model, row = labels(y, alpha)
     with model:
         model.add_coord("word", list(X.columns))
@@ -569,7 +578,7 @@ def number(
     return _observed(column, pm.Normal, parameters, X, seen, row, given or {}, of_all, moments)
 
 
-def gaussian_discriminant_analysis(X: pd.DataFrame, y: Any, *, alpha: float = 1.0) -> pm.Model:
+def gaussian_discriminant_analysis(X: Any, y: Any, *, alpha: float = 1.0) -> pm.Model:
     """Discriminant analysis with one covariance, whose degrees of freedom ν are learned.
 
     ::
@@ -581,7 +590,7 @@ def gaussian_discriminant_analysis(X: pd.DataFrame, y: Any, *, alpha: float = 1.
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         Numbers.
     y : array of shape (row,)
         Labels.
@@ -594,6 +603,7 @@ def gaussian_discriminant_analysis(X: pd.DataFrame, y: Any, *, alpha: float = 1.
         Free variables ``pi`` (outcome), ``c`` = ν − d − 1, ``squares`` (feature) and ``above`` (pair) of Bartlett's
         factor, and ``mu`` (outcome, feature); ``nu`` and ``Sigma`` follow.
     """
+    X = to_frame(X)
     d, groups = X.shape[1], X.groupby(np.asarray(y))
     within = sum((own.var(ddof=0) * len(own) for _, own in groups), start=2 * X.var(ddof=0))
     scale = (within / (len(X) - len(groups) + 2)).to_numpy()
@@ -710,7 +720,7 @@ class Columns(NamedTuple):
 
 
 def logistic_regression(
-    X: pd.DataFrame,
+    X: Any,
     y: Any,
     prior_scale: str | float = _LEARNED,
     correlation: str | float = _LEARNED,
@@ -743,7 +753,7 @@ def logistic_regression(
 
     Parameters
     ----------
-    X : DataFrame
+    X : table of shape (row, feature)
         Numbers without missing cells, and categories.
     y : array of shape (row,)
         Labels.
@@ -770,6 +780,7 @@ def logistic_regression(
         Free variables ``log_prior_scale`` and ``prior_correlation`` where learned, ``epsilon`` (direction, outcome) and
         ``intercept`` (outcome); ``prior_scale``, ``weight`` (outcome, feature) and ``eta`` (row, outcome) follow.
     """
+    X = to_frame(X)
     table = pd.get_dummies(X, dtype=float)  # a 0/1 column for each level
     center, scale, directions, variances = columns or Columns.of(table, table.columns.isin(X.columns))
     classes = np.unique(y) if classes is None else np.asarray(classes)

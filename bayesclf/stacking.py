@@ -36,7 +36,7 @@ from bayesclf.wording import joined
 
 PREFIT = "prefit"
 
-DRAWN = "it answers each row by one drawn hypothesis, and so has no log score"
+DRAWN = "it answers each row by one drawn hypothesis, so its log score is random"
 """Why the Gibbs classifier is not part of a stack."""
 
 ROW_BYTES = 64
@@ -312,8 +312,8 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name, model in self.models.items():
             if innermost(model) is None and not (in_folds and hasattr(model, "predict_proba")):
                 raise InputError(
-                    f"model {name!r} is not a bayesclf classifier but {model!r}; others that have predict_proba can "
-                    "be stacked where rows are left out in folds, such as cv=5"
+                    f"model {name!r} is not a bayesclf classifier but {model!r}; other classifiers with predict_proba "
+                    "can be stacked over folds, such as cv=5"
                 )
         rules = self.rule if isinstance(self.rule, Mapping) else dict.fromkeys(self.models, self.rule)
         for name, given in rules.items():
@@ -369,13 +369,13 @@ def of_comparison(comparison: Comparison) -> StackedClassifier:
     keys = [key for key in comparison.answers if key not in left_out]
     if not keys:
         key, reason = next(iter(left_out.items()))
-        raise Refused(f"no line can be part of a stack; {peers.line_name(*key)}: {reason}")
+        raise Refused(f"no model can be stacked; {peers.line_name(*key)}: {reason}")
     losses = [np.concatenate([part.log_loss for part in comparison.answers[key].scores]) for key in keys]
     log_scores = -np.column_stack(losses)
     impossible = np.flatnonzero(np.isneginf(log_scores).all(axis=1))
     if impossible.size:
         row = np.concatenate(comparison.tested)[impossible[0]] + 1
-        raise Refused(f"every line gave the label of row {row} the probability 0, so that no mixture of them is best")
+        raise Refused(f"every model gave the label of row {row} the probability 0, so no mixture is best")
     weights = stacking_weights(log_scores)
     models = {name: fits[name] for name, _ in keys}
     rules = {name: [rule for model, rule in keys if model == name] for name in models}
@@ -405,10 +405,10 @@ def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:
     """Return rows and labels, each as often as its weight says."""
     if (weight != np.round(weight)).any():
         raise InputError(
-            "leaving out rows one by one needs weights that are whole numbers, how often each row counts; take "
+            "leaving out rows one by one needs weights that are whole numbers, how often each row counts; use "
             "cv=5 for others"
         )
     X, y = indexable(X, y)
-    require_bytes(ROW_BYTES * weight.sum(), f"{weight.sum():,.0f} rows, each as often as it counts,", "take cv=5")
+    require_bytes(ROW_BYTES * weight.sum(), f"{weight.sum():,.0f} rows, each as often as it counts,", "use cv=5")
     rows = np.repeat(np.arange(len(weight)), weight.astype(np.intp))
     return _safe_indexing(X, rows), _safe_indexing(y, rows)

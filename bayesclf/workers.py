@@ -72,7 +72,9 @@ def each(
         for result in results:  # noqa: UP028 - `yield from` would close it with the warning
             yield result
     except BrokenProcessPool as error:
-        raise Stopped("a process that did part of the work was ended, perhaps for lack of memory; use fewer") from error
+        raise Stopped(
+            "a process that did part of the work was ended, perhaps because memory ran out; use fewer"
+        ) from error
     finally:
         with _without_a_word():
             results.close()

@@ -27,7 +27,7 @@ def test_logistic_regression_of_many_numbers(monkeypatch):
 
 def test_discriminant_analysis_of_many_columns():
     X, y = np.random.default_rng(0).normal(size=(20, 6_000)), np.arange(20) % 2
-    match = r"covariances of 6,000 columns would take about 7.51 GiB of memory \(limit 4 GiB\); take fewer columns"
+    match = r"covariances of 6,000 columns would take about 7.51 GiB of memory \(limit 4 GiB\); use fewer columns"
     assert peak(refused, match, bc.GaussianDiscriminantAnalysis(), X, y) < ALLOWED
 
 

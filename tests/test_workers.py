@@ -74,7 +74,7 @@ def test_never_more_than_tasks_or_a_multiple_of_the_cores(jobs, tasks):
 
 
 def test_a_worker_that_is_killed_is_told_in_a_sentence():
-    with pytest.raises(Stopped, match="a process that did part of the work was ended, perhaps for lack of memory"):
+    with pytest.raises(Stopped, match="a process that did part of the work was ended, perhaps because memory ran out"):
         list(workers.each(_die, [(), ()], 2))
 
 

@@ -48,8 +48,8 @@ def predict_joint_log_proba(self: Any, X: Any, rule: str | None = None, class_pr
     resolved, _ = rules.resolve(self.requested_rule(rule))
     if resolved.name == "gibbs":
         raise Refused(
-            "the rule 'gibbs' draws a hypothesis for each row, whose densities do not compare; take 'predictive', "
-            "the average of all"
+            "the rule 'gibbs' draws another hypothesis for each row, so its densities cannot be compared; use the rule "
+            "'predictive'"
         )
     rows = self.rows(X)
     hypotheses = self.hypotheses("posterior" if resolved.averages else resolved.source, class_prior)
@@ -170,7 +170,7 @@ def _require(model: GenerativeModel, attribute: str, kinds: Any) -> None:
         if not isinstance(block.family, kinds):
             wanted = " or ".join(kind.name for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
             raise AttributeError(
-                f"{attribute} is an attribute of models whose columns all are {wanted}, but column "
+                f"{attribute} exists only if all columns are {wanted}, but column "
                 f"{block.statistics.axes.features[0]!r} is {block.family.name}; posterior_ has all parameters"
             )
     if not model.blocks:
@@ -335,7 +335,7 @@ def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[Line
         prior, weight, offset = (values[:, others] - values[:, [reference]] for values in (log_prior, weight, offset))
     if not all(np.isfinite(values).all() for values in (prior, weight, offset)):
         raise DoesNotExist(
-            "a class or a level of probability 0 makes a logistic weight infinite; take the rule 'map' with α above 1, "
+            "a class or a level of probability 0 makes a logistic weight infinite; use the rule 'map' with α above 1, "
             "or the posterior"
         )
     return Weights(prior + offset.sum(axis=2), weight)

@@ -147,7 +147,7 @@ class Uncertainty(Displayed):
         lines = [("mean", *(number(float(part.mean())) for part in parts))] if rows else []
         lines += [(f"row {row}", *(number(float(part[row])) for part in parts)) for row in most]
         return Display(
-            f"Uncertainty of {counted(rows, 'row')}, entropy in nats; the rows where more data would help most",
+            f"Entropy of {counted(rows, 'row')} in nats, the largest epistemic uncertainty first",
             ("", "total", "aleatoric", "epistemic"),
             lines,
             left_out=rows - len(most),
@@ -172,7 +172,7 @@ FOR_ROOMS = frozenset(
 )
 """Methods that other rooms of the package or scikit-learn call, and few users: `dir` leaves them out."""
 
-NO_PARAMETER = "the model has none, as no column is informative and the class prior is known"
+NO_PARAMETER = "the model has no parameters, because no column is informative and the class prior is known"
 """What a posterior without a parameter says of itself."""
 
 
@@ -517,7 +517,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             return Hypotheses(model, self._point(source), offset=offset)
         if self.draws_ is None:
             raise Refused(
-                f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with "
+                f"a fit by {type(self.inference_).__name__} has no posterior to average over; fit with "
                 "inference='auto', or use the rule 'map' or 'mle'"
             )
         if source == "mean":
@@ -552,9 +552,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         presumed = self.model_.log_class_prior({})[0]
         if np.isneginf(presumed).any():
             lacking = self.classes_[int(presumed.argmin())]
-            raise Refused(
-                f"class {str(lacking)!r} had no training rows, so its base rate cannot be exchanged for another"
-            )
+            raise Refused(f"class {str(lacking)!r} had no training rows, so its base rate cannot be replaced")
         with np.errstate(divide="ignore"):
             return self.model_, np.asarray(np.log(pi) - presumed)
 
@@ -810,8 +808,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         axes = [model.named_vars_to_dims.get(variable.name, ()) for variable in model.data_vars]
         if any(own and own[0] not in ("row", "outcome") for own in axes):
             raise Refused(
-                "rows with missing cells, or with levels that no training row has, have other variables in PyMC; leave "
-                "them out, or call to_pymc anew"
+                "rows with missing cells or with new levels need other variables in PyMC; leave these rows out, or "
+                "call to_pymc again"
             )
         return {variable.name: variable.get_value() for variable in model.data_vars}
 
@@ -893,7 +891,7 @@ def decided(
     resolved, gibbs = rules.resolve(classifier.requested_rule(rule))
     if resolved.name == "gibbs" and gibbs.draw == "label":
         if cost is not None or reject is not None:
-            raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
+            raise Refused("a Gibbs classifier that draws labels cannot use costs; use draw='hypothesis'")
         return np.asarray(classifier.classes_[gibbs.decide(log_proba, classifier.seed_)])
     return decisions.named(decisions.decide(log_proba, cost, reject), classifier.classes_)
 

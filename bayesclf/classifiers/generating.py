@@ -68,7 +68,7 @@ def sample(
     require_number(CELL_BYTES * len(self.columns_), n=n)
     if lengths is not None and not self._draws_lengths:
         raise InputError(
-            "lengths cannot be given: this model does not draw words one by one; leave them out, or take "
+            "lengths cannot be given: this model does not draw words one by one; leave them out, or use "
             "MultinomialNB, or TextNB with event_model='multinomial'"
         )
     own_lengths = None if lengths is None else given_lengths(lengths, n)

@@ -257,7 +257,7 @@ class GenerativeClassifier(BayesClassifier):
     def _temper(self) -> tuple[Parameters, float]:
         """Return draws of T (draw) and b (draw, outcome), and the k̂ of their importance weights."""
         if self.left_out_ is None:
-            raise Refused(f"the rule 'tempered' needs rows left out, and {self._untempered()}; take another rule")
+            raise Refused(f"the rule 'tempered' leaves rows out, but {self._untempered()}; use another rule")
         rng = np.random.default_rng([self.seed_, TEMPERED])
         if self.left_out_.columns:
             settings = laplace.Laplace(TEMPERED_DRAWS, 1)
@@ -274,7 +274,7 @@ class GenerativeClassifier(BayesClassifier):
         if reason := self.model_.not_conjugate():
             return f"no row can be left out in closed form ({reason})"
         if self.left_out_ is None:
-            return "rows that came in parts are gone; fit and fit_stream learn the factor"
+            return "rows of partial_fit are not kept; fit and fit_stream learn the factor"
         if not len(self.left_out_.y):
             return "no training row can be left out: each is alone in its class, or a family has no closed form"
         rows = self.left_out_.weight.sum()
@@ -337,8 +337,8 @@ class GenerativeClassifier(BayesClassifier):
             if not passes.same_setting(before, options[name]):
                 was, now = (written(value, columns.LONGEST_VALUE) for value in (before, options[name]))
                 raise Refused(
-                    f"{name} was {was} when the rows were learned, and is {now} now, so that the fit cannot be {done}; "
-                    "set it back, or fit all rows"
+                    f"{name} was {was} in the fit and is {now} now, so the fit cannot be {done}; set it back, or fit "
+                    "all rows"
                 )
 
     @property
@@ -480,9 +480,9 @@ class GenerativeClassifier(BayesClassifier):
             if self.prior is not None:
                 self.notes_.append(f"the prior does not use column {name!r}")
             elif self.missing == "level":
-                self.notes_.append(f"column {name!r} has one value only, or none; only whether it is missing can count")
+                self.notes_.append(f"column {name!r} has at most one value; only its missing cells can be informative")
             else:
-                self.notes_.append(f"column {name!r} has one value only, or none, and contributes nothing")
+                self.notes_.append(f"column {name!r} has at most one value and contributes nothing")
 
     def _class_prior(self, counts: Array) -> ClassPrior:
         """Return the class prior in numbers, given the weight of each label (outcome)."""

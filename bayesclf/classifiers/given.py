@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GIVEN = "draws of the posterior were given"
 """Note of a classifier that answers from given draws."""
 
-UNTEMPERED = "the default rule is bayes-optimal, as tempered needs rows left out, which given draws lack"
+UNTEMPERED = "the default rule is bayes-optimal: tempered leaves rows out, which given draws do not allow"
 """Note where the fit that the draws were given to answers under the rule tempered."""
 
 PRIOR_OF_FIT = f"{GIVEN}; these are the priors of the fit, and the draws may have others"

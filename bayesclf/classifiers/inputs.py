@@ -20,7 +20,7 @@ from bayesclf.families.base import broadcast
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.tables.columns import SparseTable, some_rows
 from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.wording import LISTED_ROWS, LONGEST_NAME, listed, one_line, written
+from bayesclf.wording import LISTED_ROWS, LONGEST_NAME, flagged_rows, listed, one_line, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,10 +77,8 @@ def different_labels(y: Any, rows: int) -> tuple[NDArray[Any], Integers]:
     labels = series_of(y)
     if len(labels) != rows:
         raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
-    empty = np.flatnonzero(labels.isna())
-    if empty.size:
-        where = listed(empty + 1, LISTED_ROWS)
-        raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
+    if labels.hasnans:
+        raise InputError(f"y has no label in {flagged_rows(labels.isna())}; label these rows or drop them")
     if isinstance(labels.dtype, np.dtype) and not labels.dtype.isnative:  # which pandas has no hash of
         labels = labels.astype(labels.dtype.newbyteorder("="))
     try:
@@ -260,8 +258,8 @@ def checked_weights(sample_weight: Any, rows: int) -> Array:
     if total > LARGEST or least < SMALLEST:
         what = f"a sum of {total:.1e}" if total > LARGEST else f"one of {least:.1e}"
         raise InputError(
-            f"sample_weight has {what}, but weights above 0 and their sum must be between {SMALLEST:g} and "
-            f"{LARGEST:g}; divide all by a number, or give rows that should not count 0"
+            f"sample_weight has {what}; positive weights and their sum must be between {SMALLEST:g} and {LARGEST:g}, "
+            "so rescale them, or set negligible ones to 0"
         )
     return np.asarray(weight, dtype=float)
 

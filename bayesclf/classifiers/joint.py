@@ -262,8 +262,8 @@ class BayesNetClassifier(GenerativeClassifier):
                 gaps = [repr(name) for name in cast("GroupedMoments", block.statistics).incomplete()]
                 if gaps:
                     self.notes_.append(
-                        f"no column depends on {listed(gaps, LISTED_NAMES, AND_MORE)} in the tree, for lack of some "
-                        "cells; give the edges, or fill the cells in, to allow it"
+                        f"no column depends on {listed(gaps, LISTED_NAMES, AND_MORE)} in the tree, because cells are "
+                        "missing; give the edges, or fill the cells in"
                     )
         return model
 
@@ -363,8 +363,7 @@ def categories(frame: pd.DataFrame) -> tuple[str, ...]:
     if numbers := numbers_in(frame):
         shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
         raise Refused(
-            f"a joint table takes categories, but numbers are in {shown}; if they are codes declare them, with --kind "
-            f"{numbers[0]}=category (astype('category') in Python), else cut them into a few bins with pandas.cut, or "
-            "take NaiveBayes"
+            f"a joint table takes categories, but there are numbers in {shown}; use pandas.cut, "
+            f"NaiveBayes, or declare codes with --kind {numbers[0]}=category (astype('category') in Python)"
         )
     return names

@@ -68,9 +68,8 @@ def about_collinear(names: tuple[str, ...]) -> Iterator[str]:
     if names:
         some = listed(map(repr, names), LISTED_COLUMNS, AND_MORE)
         yield (
-            f"some columns are weighted sums of others: {some} are collinear, so that their maximum likelihood "
-            "weights are not unique, while the probabilities are; MAP and the posterior, which have a prior, are "
-            "unaffected"
+            f"{some} are collinear, so their maximum likelihood weights are not unique, although the probabilities "
+            "are; MAP and the posterior are unaffected"
         )
 
 
@@ -228,7 +227,7 @@ class LogisticRegression(BayesClassifier):
         engine = self._engine()
         if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimizer is not None):
             raise Refused(
-                f"inference={self.inference!r} needs all rows at once; over batches take 'auto', 'laplace' or 'map', "
+                f"inference={self.inference!r} needs all rows at once; over batches use 'auto', 'laplace' or 'map', "
                 "or fit in memory"
             )
         table.require_again("logistic regression")
@@ -257,7 +256,7 @@ class LogisticRegression(BayesClassifier):
     def _note(self, model: LogisticModel, not_learned: str) -> None:
         """Say what the rows have of columns without use, and why a prior scale was not learned, if so."""
         self.notes_ = [
-            f"column {name!r} has one value only, or none, and contributes nothing" for name in model.design.constant
+            f"column {name!r} has at most one value and contributes nothing" for name in model.design.constant
         ]
         self.notes_ += about_collinear(model.collinear())
         if not_learned and not isinstance(self._engine(), MLE):  # which has no prior
@@ -290,7 +289,7 @@ class LogisticRegression(BayesClassifier):
         if rows > MOST_WEIGHT and not isinstance(self._engine(), MAP | MLE):
             raise InputError(
                 f"sample_weight adds up to {rows:.1e}, and above {MOST_WEIGHT:.0e} rounding hides the posterior; "
-                "divide all by a number, or take a mode alone, inference='map'"
+                "divide all by a number, or use inference='map'"
             )
         super()._infer(model)
         if self.draws_ is None:

@@ -353,8 +353,8 @@ class NaiveBayes(GenerativeClassifier):
         check_is_fitted(self, "classes_")
         if not self.choices_:
             raise AttributeError(
-                "families_ exists for a fit that chooses families by itself, as with families='auto', and not for one "
-                "that goes on from as_prior"
+                "families_ exists only after a fit that chose families, as with families='auto', and that does not "
+                "continue from as_prior"
             )
         (choices,) = self.choices_
         return pd.DataFrame(choices.probabilities, index=list(choices.features), columns=list(choices.families))

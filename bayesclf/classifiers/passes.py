@@ -36,7 +36,7 @@ from bayesclf.tables.reading import files_of, open_stream
 from bayesclf.tables.remarks import about_columns, decided as decided_by, renamed, require_classes, require_emptied
 from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed
 from bayesclf.tables.writing import ONE_WAY, Survey
-from bayesclf.wording import LISTED_ROWS, counted, listed, one_line
+from bayesclf.wording import counted, flagged_rows, one_line
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,9 @@ class Reading:
         there = y.notna().to_numpy()
         if not there.all():
             if self.unlabeled != "drop":
-                rows = np.flatnonzero(~there) + 1
                 raise InputError(
-                    f"column {self.target!r} has {len(rows)} missing labels (rows {listed(rows, LISTED_ROWS)}); label "
-                    "them, or pass unlabeled='drop' (--unlabeled drop) to leave them out"
+                    f"column {self.target!r} has no label in {flagged_rows(~there)}; label these rows, or pass "
+                    "unlabeled='drop' (--unlabeled drop) to leave them out"
                 )
             frame, y, weight = some_rows(frame, there), y[there], None if weight is None else weight[there]
         if not len(y) or (weight is not None and (weight == 0).all()):
@@ -247,8 +246,8 @@ class Found:
         kinds, of_others = ([column.kind for column in found.value.columns] for found in (self, other))
         if (names, kinds) != (others, of_others):
             raise Unlike(
-                "the columns of some parts are in another order, or hold words in one and numbers in another; bring "
-                "them into one order, and declare what they hold (kinds={…}, --kind)"
+                "the parts differ in the order or in the kinds of their columns; use one order, and declare the kinds "
+                "(kinds={…}, --kind)"
             )
         return Found(self.clf, self.value + other.value, rows, unlabeled, signs)
 
@@ -327,8 +326,8 @@ class StreamedTable:
         """Raise `InputError` if the table can be read once only."""
         if self.client is None and not self._opened[0].again:
             raise InputError(
-                f"{what} reads its rows many times, and {self._opened[0].where} can be read once; give files, a list "
-                "of tables, or a function that returns an iterator of them"
+                f"{what} reads its rows repeatedly, but {self._opened[0].where} can be read only once; give files, a "
+                "list of tables, or a function that returns an iterator"
             )
 
     def passed(self, clf: Any, step: Step) -> Found:
@@ -377,8 +376,8 @@ def parts_of(source: Any) -> list[Any]:
             raise InputError("the list of tables is empty; give at least one")
         return [os.path.abspath(part) if isinstance(part, str | os.PathLike) else part for part in source]
     raise InputError(
-        "with a client the source must have parts that workers can read: files that they all see, a dask.dataframe, or "
-        f"a list of tables, not an object of type {type(source).__name__}"
+        "with a client the source must be files that all workers can read, a dask.dataframe or a list of tables, not a "
+        f"{type(source).__name__}"
     )
 
 
@@ -416,7 +415,7 @@ def _result(future: Any, client: Any) -> Any:
     try:
         return future.result()
     except KilledWorker as error:
-        raise Stopped(f"the workers of Dask die during the work ({one_line(error)})") from None
+        raise Stopped(f"Dask workers died during the work ({one_line(error)})") from None
     except (CancelledError, OSError) as error:
         if not future.cancelled() and client.status == "running":
             raise  # an error of the work itself

@@ -122,8 +122,8 @@ class TextNB(CountsNB):
     def _require_words_in_parts(self, what: str) -> None:
         if used := self._chosen_by_all:
             raise Refused(
-                f"vectorizer option {used[0]!r} chooses words by all documents at once, and so is not for {what}; "
-                "leave it out, give the option 'vocabulary', or fit all documents with their labels"
+                f"the vectorizer option {used[0]!r} needs all documents and labels, so it is not for {what}; leave it "
+                "out, give the option 'vocabulary', or use fit"
             )
 
     def _blocks(self, frame: Any) -> tuple[ColumnBlock, ...]:
@@ -189,8 +189,8 @@ class TextNB(CountsNB):
         if missing.size and self.event_model == "bernoulli":
             row = row_numbers(frame, missing[0])
             raise InputError(
-                f"column {frame.columns[0]!r} has a missing document (row {row}), and event_model='bernoulli' counts "
-                "the words that are not there; drop the row, or write an empty text"
+                f"column {frame.columns[0]!r} has a missing document (row {row}), but event_model='bernoulli' uses "
+                "absent words; drop the row, or write an empty text"
             )
         documents = cells.astype(object).where(cells.notna(), "").tolist()
         for place, document in enumerate(documents):
@@ -198,9 +198,8 @@ class TextNB(CountsNB):
                 name = str(frame.columns[0])
                 cell = written(document, LONGEST_NAME)
                 raise InputError(
-                    f"column {name!r} holds {cell} (row {row_numbers(frame, place)}), which is not text; "
-                    f'write it as text, or declare that it is, with --kind {name}=text (kinds={{"{name}": "text"}} of '
-                    "fit_stream)"
+                    f"column {name!r} holds {cell} (row {row_numbers(frame, place)}), which is not text; convert it, "
+                    f'or declare the column with --kind {name}=text (kinds={{"{name}": "text"}} of fit_stream)'
                 )
         return documents
 

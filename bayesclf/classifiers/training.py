@@ -24,7 +24,7 @@ from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
 
-NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
+NO_WORD = "the training documents contain no words; check the column and the options of the vectorizer"
 """Why documents cannot be learned from."""
 
 MISSING_SUFFIX = " is missing"
@@ -208,9 +208,9 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
     }
     if taken:
         yield (
-            f"each different number is a category of its own, without order, in column "
-            f"{listed(taken.values(), LISTED_NAMES, AND_MORE)}; take NaiveBayes for a density, pandas.cut for bins, or "
-            f"--kind {next(iter(taken))}=category (astype('category') in Python) if they are codes"
+            f"each distinct number is an unordered category in column {listed(taken.values(), LISTED_NAMES, AND_MORE)};"
+            f" use NaiveBayes, bin numbers with pandas.cut, or declare codes with --kind "
+            f"{next(iter(taken))}=category (astype('category') in Python)"
         )
 
 
@@ -220,8 +220,8 @@ def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tupl
     if family.kind != "number" or not lacking.size:
         return labeled, []
     remark = (
-        f"column {listed(map(repr, lacking), LISTED_NAMES, AND_MORE)} has one value only, or none, in the rows with a "
-        "label; all rows set its default prior, and the default priors of other columns of its family"
+        f"rows with a label have at most one value in column {listed(map(repr, lacking), LISTED_NAMES, AND_MORE)}; "
+        "default priors of this family come from all rows"
     )
     return every, [remark]
 
@@ -353,8 +353,8 @@ def about_concentrations(block: ColumnBlock, resolved: Family[Any], statistics: 
     alpha = np.broadcast_to(alpha, len(statistics.axes.features))
     if settings.value is None:
         yield (
-            f"the concentration is α = {alpha[0]:g}, as it cannot be learned from rows that come in parts: leaving one "
-            "out needs all of them; give alpha a number, or call fit"
+            f"the concentration is α = {alpha[0]:g}, because batches are not kept to leave out one row at a time; set "
+            "alpha, or call fit"
         )
     else:
         yield f"the concentration was learned by leaving out one row at a time: {_values(alpha, statistics.axes)}"

@@ -129,7 +129,7 @@ def compare(
             words += [] if cost is None else ["--cost", cost]
             words += [] if reject is None else ["--reject", f"{reject:g}"]
             if words:
-                stdout().print(f"Predict with {shlex.join(words)}, as was compared here.", soft_wrap=True)
+                stdout().print(f"To predict as in this comparison, add {shlex.join(words)}.", soft_wrap=True)
             stdout().print(f"To fit {model}: {next_command}", soft_wrap=True)
 
 
@@ -254,7 +254,7 @@ def predict(
     output: Annotated[
         str, option("--output", "FILE.csv", "File, or folder of parts, which another run completes; - for stdout.")
     ],
-    rule: Annotated[str | None, option("--rule", "NAME", "Another rule than the classifier's.", False)] = None,
+    rule: Annotated[str | None, option("--rule", "NAME", "Rule other than the classifier's.", False)] = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
     copy: Annotated[list[str] | None, option("--copy", "COL", "Write this column too.", False)] = None,

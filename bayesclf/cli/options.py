@@ -71,7 +71,7 @@ READING: dict[str, Any] = {
     "comment": Annotated[str | None, option("--comment", "MARK", "Start of comment lines.", False)],
     "skip_rows": Annotated[str | None, option("--skip-rows", "N,…", "Lines to leave out.", False)],
     "labels_as_written": Annotated[
-        bool, typer.Option("--labels-as-written", help="Keep labels that differ in case or blanks.")
+        bool, typer.Option("--labels-as-written", help="Do not merge labels by case or blanks.")
     ],
     "classes": Annotated[
         str | None, option("--classes", "X,…", "Bounds that make classes of a numeric target.", False)
@@ -155,7 +155,7 @@ def engines(text: str, models: Sequence[str], known: Iterable[str]) -> dict[str,
         if model == "lr" and engine in CLOSED_FORM:
             raise InputError(
                 f"--inference lr={engine} is not possible, as the posterior of logistic regression has no closed form; "
-                "take lr=laplace, lr=slice or lr=map"
+                "use lr=laplace, lr=slice or lr=map"
             )
     return chosen
 

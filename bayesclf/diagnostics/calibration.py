@@ -30,6 +30,10 @@ from bayesclf.wording import pair
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
 
+ONE_SIDED = 0.5
+"""Share of a calibration error that confidence less accuracy must be, so that one of both is said to be too large."""
+
+
 @check("Y01", "Gain over the class frequencies", "all models")
 def baseline(context: Context) -> Answer:
     """Compare the proper scores with those of a classifier that knows only the class frequencies.
@@ -53,11 +57,11 @@ def baseline(context: Context) -> Answer:
     if infinite:
         return issue(
             f"{infinite} of {len(losses)} held-out rows have a class with predicted probability 0 {where}",
-            "take a rule with smoothing: clf.predict_proba(X, rule='bayes-optimal') (--rule bayes-optimal)",
+            "use a rule with smoothing: clf.predict_proba(X, rule='bayes-optimal') (--rule bayes-optimal)",
             evidence,
         )
     if (evidence["better"] == "no").any():
-        step = "look at over-confidence (Y02) and at duplicate columns (M07); decisions may still be useful"
+        step = "see over-confidence (Y02)"
         return issue(f"{says}: the class frequencies alone are better", step, evidence)
     small = evidence["better"] != "yes"
     if not small.any():
@@ -72,7 +76,7 @@ def baseline(context: Context) -> Answer:
         within,
         may_help([context.classifier], context.X, context.y)
         if small.all()
-        else "see over-confidence (Y02): a few confidently wrong rows outweigh the others",
+        else "see over-confidence (Y02): a few confidently wrong rows may outweigh the others",
         evidence,
     )
 
@@ -115,8 +119,9 @@ def confidence(context: Context) -> Answer:
     if not gap.matters:
         if not off:
             return passed(says, evidence)
-        under = Estimate(-gap.mean, gap.error).matters
-        kind = "under-confident" if under else "too sure in some places and not sure enough in others"
+        kind = "over-confident" if gap.mean > 0 else "under-confident"
+        if abs(gap.mean) < ONE_SIDED * line["calibration_error"]:
+            kind = "too sure in some places and not sure enough in others"
         return issue(f"{kind}: {says}", "do not read the probabilities as frequencies", evidence, "moderate")
     cure, pairs = less_confident(answers, answers.best), _pairs(context)
     reasons, steps = [f"over-confident: {says}"], []
@@ -124,7 +129,7 @@ def confidence(context: Context) -> Answer:
         loss = evidence.set_index("rule")["log_loss"]
         left = f"leaves {over_confidence(answers, ('', cure))}: log loss {loss[answers.own]:.3f} → {loss[cure]:.3f}"
         reasons.append(f"rule {cure!r} {left}")
-        steps.append(f"take that rule: clf.predict_proba(X, rule={cure!r}) (--rule {cure}).")
+        steps.append(f"use that rule: clf.predict_proba(X, rule={cure!r}) (--rule {cure}).")
     if pairs:
         reasons.append(pairs)
         steps.append(JOIN)

@@ -46,8 +46,8 @@ def few_rows(context: Context) -> Answer:
             if (names := few.loc[few["what"] == what, "name"].tolist())
         ]
         return tip(
-            f"{joined(of)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
-            f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
+            f"{joined(of)} ha{'s' if len(few) == 1 else 've'} few rows (under {thresholds.MIN_CLASS_ROWS} per class or "
+            f"{thresholds.MIN_LEVEL_ROWS} per level), so the prior has much influence on their parameters",
             "gather more rows, or merge similar classes or levels, in the table or by y.replace or X[column].replace",
             few.head(thresholds.SHOWN),
         )
@@ -65,7 +65,7 @@ def _row_counts(classifier: BayesClassifier) -> pd.DataFrame:
     return counts.assign(few=counts["rows"] < counts["what"].map(most))
 
 
-@check("M06", "Constant columns", "all models but those of text")
+@check("M06", "Constant columns", "all models except for text")
 def constant_columns(context: Context) -> Answer:
     """Name the columns with one value only, used by the model or not: they carry no information about the class."""
     if context.classifier.columns_[0].kind == "text":
@@ -198,9 +198,8 @@ def hidden_missing(context: Context) -> Answer:
         codes = {name: int(one.value) if one.value.is_integer() else one.value for name, one in shown}
         emptied = of_memory("missing", codes, f"X.replace({codes!r}, float('nan'))")
         return issue(
-            f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike far from the other values "
-            f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}): "
-            "it may be a code for missing cells",
+            f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike that may be a code for missing "
+            f"cells ({first!r}: {found.cells} cells are {found.value:g}, the nearest other value is {found.nearest:g})",
             f"if it does, empty these cells: {emptied}",
             evidence,
             "moderate",
@@ -309,9 +308,9 @@ def separated_classes(context: Context) -> Answer:
     reason = f"{named(which)} {does}{'s' * (len(which) == 1)} {what}, and the likelihood has no maximum"
     few, of_class = counts.loc[counts["few"], "name"], counts["what"] == "class"
     rare = sorted(set(found) & set(few))
-    signs = "trust a sign of these weights where p_positive of clf.summary() is near 0 or 1, and no size"
+    signs = "trust the signs, not the sizes, of these weights where p_positive of clf.summary() is near 0 or 1"
     if rare:
-        signs += f"; the signs of {named(rare)} come from almost no rows (M05), so do not trust them either"
+        signs += f"; do not trust the signs of {named(rare)} either, which have few rows (M05)"
     if not found:
         reason = _why_separable(context, model)
         if not reason:
@@ -319,7 +318,7 @@ def separated_classes(context: Context) -> Answer:
         classes = list(few[of_class])
         if classes and _overlap(model, ~np.isin(np.array(model.labels)[model.y], classes), context.seed):
             have = f"classes {named(classes)} have" if len(classes) > 1 else f"class {named(classes)} has"
-            reason = f"{have} almost no rows (M05), and only they are separable from the others"
+            reason = f"{have} few rows (M05), and only these rows are separable from the others"
             signs = "do not interpret the weights of so few rows"
     steps = [signs]
     if found and (not levels or set(lacking) - set(rare)):
@@ -327,7 +326,7 @@ def separated_classes(context: Context) -> Answer:
     if not (model.prior.learned and levels):  # the scale of a level's weight is learned from all columns
         steps.append("compare the prior scale with what is known, clf.prior_summary()")
     return tip(
-        f"{reason}: the size of these weights is determined by the prior",
+        f"{reason}: the size of these weights depends on the prior",
         "; ".join(steps),
         {"columns": ", ".join(found)} if found else {},
     )
@@ -382,10 +381,10 @@ def collinear_columns(context: Context) -> Answer:
     if names:
         return tip(
             f"a weighted sum of {named(names)} is the same in every row: {consequence}, but probabilities are",
-            "leave columns out if the parameters are to be interpreted; for predictions it does not matter",
+            "leave columns out to interpret the parameters; predictions do not need it",
             evidence,
         )
-    return passed("no column is a weighted sum of others, levels of one category aside", evidence)
+    return passed("no column is a weighted sum of others, except for levels of one category", evidence)
 
 
 def _collinear_covariances(model: Model) -> list[str]:

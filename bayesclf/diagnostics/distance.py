@@ -58,13 +58,13 @@ def far_rows(context: Context) -> Answer:
     evidence = pd.DataFrame(columns)[far | (unseen > 0) | (outside != "")]
     evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
     of, are = "" if asked.all() else " complete", "is" if far.sum() == 1 else "are"
-    says = f"{far.sum()} of {asked.sum()}{of} new rows {are} further out than each of {len(known)} training rows"
+    says = f"{far.sum()} of {asked.sum()}{of} new rows {are} less probable than all {len(known)} training rows"
     reasons = []
     if exceedance(int(far.sum()), len(known), int(asked.sum())) < thresholds.SIGNIFICANCE:
         reasons.append(f"{says} (expected {asked.sum() / (len(known) + 1):.1f})")
     if beyond.any():
         are = "is" if beyond.sum() == 1 else "are"
-        reasons.append(f"{flagged_rows(beyond)}, counted from 1, {are} far beyond any training row")
+        reasons.append(f"{flagged_rows(beyond)}, counted from 1, {are} much less probable than any training row")
     if (outside != "").any():
         has = "has" if (outside != "").sum() == 1 else "have"
         names = named(list(dict.fromkeys(outside[outside != ""])))
@@ -72,7 +72,7 @@ def far_rows(context: Context) -> Answer:
         reasons.append(f"{which}, {has} numbers far outside the training rows' range ({names})")
     if unseen.any():
         has = "has" if (unseen > 0).sum() == 1 else "have"
-        reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows {has} levels that no training row has")
+        reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows {has} new levels")
     if reasons:
         step = "look at these rows, clf.explain(X_new): the model extrapolates there"
         return tip("; ".join(reasons), step, evidence)
@@ -167,7 +167,7 @@ def _next_step(found: pd.DataFrame, classifier: Any) -> str:
         steps.append(f"transform the column{other}")
     counts = found["statistic"].isin(["class_count", "class_count_given_x"])
     if counts.any():
-        steps.append("look for dependent columns and over-confidence (Y02), which makes a class too frequent")
+        steps.append("look for dependent columns and over-confidence (Y02), which can make a class too frequent")
     return "; ".join(steps)
 
 

@@ -179,7 +179,7 @@ def _answers(fitted: BayesClassifier, test: Labelled, names: tuple[str, ...]) ->
     reasons: dict[str, RowScores | str] = {}
     if not isinstance(fitted.inference_, MAP) and fitted.hypotheses("posterior").in_parts:
         asked = [name for name in names if name not in ("bayes-optimal", "gibbs")]
-        reasons = dict.fromkeys(names, "the draws of this posterior are too large to keep in memory, and not averaged")
+        reasons = dict.fromkeys(names, "the draws of this posterior are too large to keep in memory and to average")
     return {**reasons, **cross_validation.evaluate(fitted, test.X, test.y, asked)}
 
 

@@ -30,7 +30,7 @@ def chains(context: Context) -> Answer:
     """
     posterior, stats = context.chains
     if not posterior.data_vars:
-        raise Undecided(f"no draw can be looked at: {posterior.attrs['not_held']}")
+        raise Undecided(f"the draws cannot be checked: {posterior.attrs['not_held']}")
     engine = context.classifier.inference_
     depth = engine.max_treedepth if isinstance(engine, NUTS) else 0
     most = thresholds.MAX_SCALARS
@@ -67,12 +67,12 @@ def laplace_weights(context: Context) -> Answer:
     evidence = {"pareto_k": khat, "limit": limit, "importance_ess": ess}
     if not khat <= limit:
         return issue(
-            f"k̂ = {khat:.2f} is above {limit}: the posterior is too far from a normal one for weights to correct draws",
+            f"k̂ = {khat:.2f} is above {limit}: weights cannot correct the normal approximation of this posterior",
             "sample the posterior: clf.set_params(inference='slice').fit(X, y) (--inference slice)",
             evidence,
         )
-    allowed = f", and this fit allowed {engine.limit:g}" if engine.limit < limit else ""
-    reason = f"k̂ = {khat:.2f}; weights hold up to {limit}{allowed}; worth {ess:,.0f} independent draws"
+    allowed = f", in this fit {engine.limit:g}" if engine.limit < limit else ""
+    reason = f"k̂ = {khat:.2f} (limit {limit}{allowed}), {ess:,.0f} effective draws"
     return passed(reason, evidence)
 
 

@@ -104,7 +104,7 @@ def sensitivities(model: Model, posterior: xr.Dataset, training: Labelled | None
     if not draws:
         raise Undecided("no parameter varies")
     if draws < thresholds.MIN_SCALED_DRAWS:
-        raise Undecided(f"{draws} draws are too few to reweight; take at least {thresholds.MIN_SCALED_DRAWS}")
+        raise Undecided(f"{draws} draws are too few to reweight; use at least {thresholds.MIN_SCALED_DRAWS}")
     parts = list(_parts(model, posterior, training))
     scalars = sum(len(part.names) for part in parts)
     step = max(-(-scalars // thresholds.MAX_SCALARS), 1)

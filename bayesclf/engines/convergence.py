@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Statistics
-from bayesclf.wording import named, part_of
+from bayesclf.wording import named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,8 @@ class Scalars:
     @property
     def scope(self) -> str:
         """The number of checked parameters, in words."""
-        return part_of(len(self.names), self.of, "parameters")
+        some = len(self.names)
+        return f"{some:,} parameters" if some == self.of else f"{some:,} checked parameters ({self.of:,} in all)"
 
     def broken(self) -> str:
         """Name the parameters with draws that are not finite; empty where there are none."""
@@ -285,8 +286,8 @@ def sample_size(found: Scalars, sizes: Array, what: str) -> Measured:
     limit = MIN_ESS_PER_CHAIN * found.draws.shape[1]
     below = int((sizes < limit).sum())
     problem = (
-        f"the draws are too dependent for {what}: they are worth {sizes.min():.0f} independent draws for "
-        f"{found.names[int(sizes.argmin())]!r}, and fewer than {limit} for {below} of {found.scope}"
+        f"effective sample sizes are too small for {what}: {sizes.min():.0f} for "
+        f"{found.names[int(sizes.argmin())]!r}, and below {limit} for {below} of {found.scope}"
     )
     return Measured(sizes, problem if below else "")
 
@@ -296,15 +297,15 @@ def divergences(diverging: Array, accepted: Array | None = None) -> Measured:
     count = int(diverging.sum())
     problem = f"{count} of {diverging.size} draws diverged, so the draws may miss a part of the posterior"
     nearer = SMALLER[accepted is not None and bool(accepted.mean() > NEARLY)]
-    remedy = f"take smaller steps, {{}}(target_accept={nearer}), or narrower priors"
+    remedy = f"use smaller steps, {{}}(target_accept={nearer}), or narrower priors"
     return Measured(diverging, problem if count else "", remedy)
 
 
 def saturation(reached: Array, max_treedepth: int) -> Measured:
     """Compare the share of draws (chain, draw) that reached the maximum tree depth with its limit."""
     problem = (
-        f"{100 * reached.mean():.0f}% of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
-        f"{100 * MAX_SATURATED_SHARE:.0f}%), before the trajectory turned back: they are more dependent than necessary"
+        f"{100 * reached.mean():.0f}% of the draws reached the maximum tree depth of {max_treedepth} (limit "
+        f"{100 * MAX_SATURATED_SHARE:.0f}%), so the draws are more dependent than necessary"
     )
     remedy = f"allow more, {{}}(max_treedepth={max_treedepth + 2}), or scale the data"
     return Measured(reached, problem if reached.mean() > MAX_SATURATED_SHARE else "", remedy)

@@ -89,21 +89,21 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
     if laplace.promises(pilot):
         proposals = laplace.enough(model, engine, rng, pilot)
         if proposals.khat <= engine.limit and proposals.ess >= engine.draws * engine.chains:
-            how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
+            how = "the posterior was sampled by Laplace approximation, corrected by importance weights"
             return _laplace(*laplace.resample(proposals, engine, rng), engine), engine, f"{how}: {_worth(proposals)}"
-    how, instead = "the posterior was sampled by", "as draws around its mode (Laplace) would not be as good"
+    how, instead = "the posterior was sampled by", "because the Laplace approximation would be less accurate"
     if (work := slices.work(model, settings.slice)) <= slices.MOST_WORK:
         if len(model.labels) <= slices.MOST_CLASSES:
             chains = slices.Chains(slices.density_of(model), settings.slice, seed)
             if chains.moved >= slices.LEAST_MOVED:
-                return warned(_sliced(model, chains)), settings.slice, f"{how} chains on slices, {instead}"
+                return warned(_sliced(model, chains)), settings.slice, f"{how} slice sampling, {instead}"
         if NUTS_PER_SLICE * work <= slices.MOST_WORK:
             return _chains(model, settings.nuts, seed), settings.nuts, f"{how} NUTS, {instead}"
     short = slices.shortened(model, settings.slice)
     chains = slices.Chains(model.density(), short, seed)
     chains.lengthen()
     draws = warned(checked(model, *chains.sample(), short))
-    return draws, short, f"{how} chains on slices that are short, as longer ones would take minutes"
+    return draws, short, f"{how} short chains of slice sampling, because longer ones would take minutes"
 
 
 def _worth(proposals: laplace.Proposals) -> str:
@@ -348,7 +348,7 @@ def _laplace(parameters: Parameters, stats: Statistics, engine: Laplace) -> Draw
     ess, limit, problems = float(stats["importance_ess"]), MIN_ESS_PER_CHAIN * engine.chains, []
     if ess < limit:
         size = f"{ess:.0f} effective draws (limit {limit})"
-        problems.append(f"the importance weights of the Laplace approximation leave {size}; take inference='slice'")
+        problems.append(f"the importance weights of the Laplace approximation leave {size}; use inference='slice'")
         warn(problems[0], ConvergenceWarning)
     return Draws(parameters, engine.chains, stats, tuple(problems))
 
@@ -377,7 +377,7 @@ def _require_few(model: Model) -> None:
     if count > MOST_NUTS_PARAMETERS:
         others = "'map'" if model.not_conjugate() else "'exact' or 'map'"
         size = f"{count:,} parameters, and chains sample at most {MOST_NUTS_PARAMETERS:,}"
-        raise Refused(f"the model has {size}; take inference={others}, or fewer columns")
+        raise Refused(f"the model has {size}; use inference={others}, or fewer columns")
 
 
 def _nuts(model: Model, engine: NUTS, seed: int) -> tuple[Parameters, Statistics]:
@@ -447,7 +447,7 @@ def _from_zero(model: LogisticModel, name: str, ascent: GradientAscent, rng: np.
         estimate(model, name)
     except DoesNotExist as reason:
         end = trace.certificate
-        grown = f"after {counted(end.steps, 'step')} the weights have not settled, and never would: {reason}"
+        grown = f"after {counted(end.steps, 'step')} the weights have not converged, and cannot: {reason}"
         return replace(trace, certificate=replace(end, converged=False, message=grown))
     return trace
 

@@ -170,9 +170,9 @@ def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) 
     rng = np.random.default_rng(seed)
     proposals = enough(model, settings, rng, pilot(model, rng))
     if not proposals.khat <= settings.limit:
-        cause = f"k̂ = {proposals.khat:.2f} is above {settings.limit}, too far from a normal to be corrected by weights"
-        remedy = "use inference='slice', which needs all rows in memory, or inference='map' and rules of a point"
-        raise Refused(f"the Laplace approximation is refused: {cause}; {remedy}")
+        cause = f"k̂ = {proposals.khat:.2f} is above {settings.limit}, so weights cannot correct it"
+        remedy = "use inference='slice', which needs all rows in memory, or inference='map' and plug-in rules"
+        raise Refused(f"the Laplace approximation is not accurate: {cause}; {remedy}")
     return resample(proposals, settings, rng)
 
 

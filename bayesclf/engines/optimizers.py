@@ -182,7 +182,7 @@ class GradientAscent:
             falling = falling + 1 if not recorder.values[-1] >= recorder.values[-2] else 0
             if not np.isfinite(recorder.values[-1]) or (self.batch is None and falling >= FALLING_STEPS):
                 fell = f"the objective fell from {recorder.values[0]:.4g} to {recorder.values[-1]:.4g}"
-                trouble = f"the step {step:.3g} diverges ({fell}); take one below 2/L = {limit:.3g}"
+                trouble = f"the step {step:.3g} diverges ({fell}); use one below 2/L = {limit:.3g}"
                 return recorder.trace(theta, self.tolerance, trouble)
         return recorder.trace(theta, self.tolerance)
 

@@ -108,7 +108,7 @@ def density_of(model: Model) -> LogisticDensity:
 
 def _logistic(model: Model) -> LogisticModel:
     if not isinstance(model, LogisticModel):
-        raise Refused("slices are for logistic regression; use inference='auto' instead")
+        raise Refused("inference='slice' is for logistic regression; use inference='auto' instead")
     return model
 
 

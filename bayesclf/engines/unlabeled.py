@@ -192,7 +192,7 @@ def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
         )
     if (partly.weight != np.floor(partly.weight)).any():
         raise Refused(
-            "rows without a label have weights that are not whole numbers, so that their labels cannot be drawn; give "
-            "whole weights, or use inference='map' or 'mle'"
+            "labels cannot be drawn for rows whose weights are not whole numbers; give whole weights, or use "
+            "inference='map' or 'mle'"
         )
     return engine

@@ -53,12 +53,12 @@ BOOSTING_SECONDS = 10.0
 """Time that gradient boosting may take, even where it takes longer than the models."""
 
 LONGER = (
-    "it takes longer than the other models and than 10 s; a scikit-learn classifier among the models of bc.compare has "
-    "no such limit"
+    "it takes longer than the other models and than 10 s; bc.compare has no such limit for a scikit-learn classifier "
+    "among its models"
 )
 """Why there is no line of gradient boosting."""
 
-OWN_PRIOR = "its fits have the classifier's own prior: the draws that were given are of all rows, and are not used"
+OWN_PRIOR = "folds are fitted under the classifier's own prior; the given draws are of all rows and are not used"
 """What a comparison says of a classifier with a given posterior."""
 
 
@@ -282,7 +282,7 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         """
         self._require_answers(model, rule)
         if outcome is not None and cost is not None:
-            raise InputError("give an outcome or a cost: the threshold of an outcome says how bad a needless act is")
+            raise InputError("give an outcome or a cost, not both: the thresholds of an outcome imply the costs")
         if cost is None and self.costs is not None:
             cost = self.costs.matrix
         code = None if outcome is None else code_of(self.classes, outcome)

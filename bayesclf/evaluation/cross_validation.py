@@ -46,9 +46,7 @@ from bayesclf.wording import counted, flagged_rows, without_numbers
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
 
-GROUPED = (
-    "rows of a group stay in one fold; ± takes all rows as independent, and is too small where a group's are alike"
-)
+GROUPED = "rows of a group stay in one fold; ± assumes independent rows and is too small if groups have similar rows"
 """What is to be remarked on a comparison by groups."""
 
 ALL = "all"
@@ -229,7 +227,7 @@ def split(
     remarks = () if groups is None else (GROUPED,)
     if few < cv:
         own = counted(few, "row" if groups is None else "group")
-        remarks = (f"a class has {own}, fewer than the {cv} folds: some folds test or train without it", *remarks)
+        remarks = (f"a class has {own}, fewer than the {cv} folds, so some folds test or train without it", *remarks)
     with warnings.catch_warnings():
         # The remark above says it once, in terms of the user's table.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
@@ -240,7 +238,7 @@ def split(
         splits = tuple(pair for _ in range(repeats) for pair in folds.split(y, y, groups)) if known >= cv else ()
     if not splits or not all(len(test) for _, test in splits):  # one large group can leave a fold empty
         fewer = min(known, cv - 1)
-        remedy = f"take fewer, cv={fewer} (--cv {fewer})" if fewer > 1 else "give groups of at least two values"
+        remedy = f"use fewer, cv={fewer} (--cv {fewer})" if fewer > 1 else "give groups of at least two values"
         raise InputError(f"the rows of {counted(known, 'group')} do not fill {cv} folds; {remedy}")
     return splits, remarks
 
@@ -437,7 +435,7 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
         except Refused as reason:
             # The point estimate has no posterior, but the other rules still answer.
             fitted.set_params(inference=MAP()).fit(X, y, classes=classes)
-            notes.append(f"the posterior was refused ({reason}), so that only point estimates are available")
+            notes.append(f"there is no posterior ({reason}); only plug-in rules are available")
     return fitted, [*notes, *fitted.notes_]
 
 

@@ -127,7 +127,7 @@ def _check_size(model: Any, draws: int, rows: int) -> None:
     size = 8 * draws * rows * (4 if model.generative else 3)
     if size > LARGEST_BYTES:
         raise Refused(
-            f"the tree would have {size / 2**30:.1f} GiB of {draws:,} draws for each of {rows:,} rows (limit "
+            f"{draws:,} draws for each of {rows:,} rows would take {size / 2**30:.1f} GiB (limit "
             f"{LARGEST_BYTES / 2**30:.0f} GiB); keep fewer draws, to_datatree(X, y, draws=…), or fit on fewer rows"
         )
 

@@ -196,9 +196,9 @@ def too_good(X: pd.DataFrame, y: Integers, splits: Sequence[tuple[Integers, Inte
     if (repeated := repeated_rows(X, y, splits)) > MOST_REPEATED * tested:
         found.append(
             TooGood(
-                f"{repeated:,} of {tested:,} held-out rows repeat a training row, label included; scores are too good "
-                "and ± too small if these are copies of one row",
-                "if they are, keep each row once, or all rows of a unit in one fold when comparing: "
+                f"{repeated:,} of {tested:,} held-out rows equal a training row, label included; if they are copies, "
+                "scores are too good and ± is too small",
+                "in that case keep each row once, or all rows of a unit in one fold: "
                 + of_memory("group", "COL", "bc.compare(models, X, y, groups=groups)"),
             )
         )

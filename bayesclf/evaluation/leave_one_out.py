@@ -211,7 +211,7 @@ def left_out(
     name = scored(rule)
     require(Choice(METHODS), method=method)
     if method == "psis" and not RULES[name].averages:
-        raise Refused(f"the rule {name!r} plugs in an estimate and has no draws to reweight; take method='exact'")
+        raise Refused(f"the rule {name!r} plugs in an estimate and has no draws to reweight; use method='exact'")
     training = training_rows(clf, X, y)
     with shown("leave-one-out", None, progress):
         return _scores(clf, training, name, method)
@@ -222,7 +222,7 @@ def scored(rule: str | Gibbs) -> str:
     resolved, _ = rules.resolve(rule)
     if resolved.name == "gibbs":
         raise Refused(
-            "the Gibbs classifier answers by one draw, whose log score is noise; take rule 'bayes-optimal', or its "
+            "the Gibbs classifier answers by one draw, so its log score is random; use rule 'bayes-optimal', or its "
             "expected log loss in bayesclf.compare"
         )
     return resolved.name
@@ -439,7 +439,7 @@ def _engine(clf: BayesClassifier, rule: str) -> Engine | None:
 def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
     """Return log P(k | x_i) under models conditioned on all rows but one each, (wanted, outcome)."""
     if reason := too_much_work(clf, training, rule, len(wanted)):
-        raise Refused(f"{reason}; take method='psis', or K-fold cross-validation")
+        raise Refused(f"{reason}; use method='psis', or K-fold cross-validation")
     engine = _engine(clf, rule)
     scores = []
     with shown("leaving rows out", len(wanted)) as tell:
@@ -621,7 +621,7 @@ def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Ar
     largest = log_score.max(axis=1, keepdims=True)
     if not np.isfinite(largest).all():
         row = int(np.flatnonzero(~np.isfinite(largest))[0])
-        raise InputError(f"row {row + 1} has probability 0 under every model, so that no mixture of them is best")
+        raise InputError(f"row {row + 1} has probability 0 under every model, so no mixture is best")
     likelihood = np.exp(log_score - largest)
     models = log_score.shape[1]
 

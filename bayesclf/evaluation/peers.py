@@ -178,7 +178,7 @@ def log_proba(fitted: Any, X: pd.DataFrame, classes: NDArray[Any]) -> Array:
     except (ValueError, TypeError, AttributeError) as reason:
         raise Refused(f"{type(last_step(fitted)).__name__} cannot predict: {_first_line(reason)}") from reason
     if found.shape != (len(X), len(fitted.classes_)) or not np.isfinite(found).all() or (found < 0).any():
-        raise Refused(f"{type(last_step(fitted)).__name__} returned something else than probabilities")
+        raise Refused(f"{type(last_step(fitted)).__name__} did not return probabilities")
     proba = np.zeros((len(X), len(classes)))
     proba[:, np.searchsorted(classes, fitted.classes_)] = found
     with np.errstate(divide="ignore"):

@@ -120,7 +120,7 @@ def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
         over = (own["ratio"] > 2 + CLEAR * own["ratio_se"]).sum()
         said.append(
             f"Where theory promises {words}, the largest of {len(own)} ratios is {largest} ({line['case']}, "
-            f"{line['gibbs']} to {line['reference']}), and {over} are above 2 by more than {CLEAR:g} standard errors."
+            f"{line['gibbs']} to {line['reference']}). {over} are above 2 by more than {CLEAR:g} standard errors."
         )
     return tuple(said)
 

@@ -271,8 +271,8 @@ def _exercise(table: pd.DataFrame) -> tuple[str, ...]:
     changed = round((same["cases_changed"] * same["cases"]).sum())
     other = lines.loc["probabilistic, other ratio"]
     return (
-        "In exercise 4, h3 is the MAP hypothesis of H' where P'(h3) P(D | h3) is the largest of the three products, "
-        f"and only there: in {table['map_as_expected'].sum():,.0f} of {table['cases'].sum():,.0f} cases.",
+        "In exercise 4, h3 should be the MAP hypothesis of H' exactly where P'(h3) P(D | h3) is the largest product. "
+        f"This holds in {table['map_as_expected'].sum():,.0f} of {table['cases'].sum():,.0f} cases.",
         "Where P'(h1) : P'(h2) is the same as in H, the Bayes-optimal classifier of H' answers otherwise than h3 in "
         f"{changed} of {same['cases'].sum():,.0f} cases. Where it is another and h3 probabilistic, at "
         f"{percent(other['changed'], other['changed_se'])} of the x.",
@@ -285,12 +285,11 @@ def _noise(table: pd.DataFrame) -> tuple[str, ...]:
     """Say how many answers noise changes."""
     said = [
         f"with {line['noise']:g} nats it changes {percent(line['map_changed'])} of MAP's answers and "
-        f"{percent(line['optimal_changed'])} of those of Bayes-optimal"
+        f"{percent(line['optimal_changed'])} of the answers of Bayes-optimal"
         for line in table.to_dict("records")
     ]
     cases, beyond, of_map = (table[name].sum() for name in ("cases", *BEYOND))
     return (
         f"Normal noise is added to log P(h). By its standard deviation, {'; '.join(said)}. The probabilities of "
-        f"Bayes-optimal move further than the posterior in {beyond:.0f} of {cases:,.0f} cases, those of MAP in "
-        f"{of_map:,.0f}.",
+        f"Bayes-optimal move further than the posterior in {beyond:.0f} of {cases:,.0f} cases, MAP's in {of_map:,.0f}.",
     )

@@ -253,7 +253,7 @@ def tempering(table: pd.DataFrame) -> tuple[str, ...]:
     gain = wide["bayes-optimal"] - wide["tempered"]
     told = (
         f"Naive Bayes: tempered has a smaller log loss than bayes-optimal at {percent(float((gain > 0).mean()))} of "
-        f"the {len(gain)} pairs with at least {LEAST_ROWS} rows, by {number(float(gain.mean()))} nats on average."
+        f"the {len(gain)} pairs with at least {LEAST_ROWS} rows. Its mean gain is {number(float(gain.mean()))} nats."
     )
     return (told,) * bool(len(gain))
 

@@ -113,8 +113,8 @@ def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
     """Compare counts with formulas."""
     most = table[table["n"] == table["n"].max()].set_index("classifier")["counted"]
     return (
-        f"With {settings.attributes} boolean attributes the unrestricted classifier has {most['unrestricted']:,} "
-        f"parameters and naive Bayes {most['boolean NB']}; with as many real ones discriminant analysis has "
+        f"With {settings.attributes} boolean attributes, the unrestricted classifier has {most['unrestricted']:,} "
+        f"parameters and naive Bayes {most['boolean NB']}. With as many real attributes, discriminant analysis has "
         f"{most['GDA class']}, Gaussian naive Bayes {most['GNB']} and logistic regression {most['LR']}.",
         f"Counts agree with the literature's formulas in {(table['counted'] == table['formula']).sum()} of "
         f"{len(table)} cases.",

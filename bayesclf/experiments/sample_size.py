@@ -82,9 +82,9 @@ def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
     half, tenth = ([f"{own['n'][p, method]:,.0f}" for method in METHODS] for p in (0.5, 0.1))
     rare = [percent(own["coverage"][min(SHARES), method]) for method in METHODS]
     return (
-        f"For a {100 * settings.level:g}% interval of ±{settings.half_width:g} at p = ½ the normal approximation "
-        f"needs {half[0]} examples, Wilson's interval {half[1]} and the posterior's interval {half[2]}; at p = 0.1 "
-        f"they need {tenth[0]}, {tenth[1]} and {tenth[2]}.",
+        f"For a {100 * settings.level:g}% interval of ±{settings.half_width:g} at p = ½, the normal approximation "
+        f"needs {half[0]} examples, Wilson's interval {half[1]} and the posterior's interval {half[2]}. At p = 0.1, "
+        f"the three intervals need {tenth[0]}, {tenth[1]} and {tenth[2]}.",
         f"At p = {min(SHARES):g}, with as many examples as each requires, their coverage is {rare[0]}, {rare[1]} and "
         f"{rare[2]}.",
     )

@@ -74,19 +74,19 @@ MOST_EVENTS = 2.0**53
 
 _AT_LEAST_0 = (
     lambda X: X >= 0,
-    "but the family {name!r} is for numbers of at least 0; take the family 'gaussian'",
+    "but the family {name!r} is for numbers of at least 0; use the family 'gaussian'",
 )
 NUMBERS, NOT_NEGATIVE = Support(), Support((_AT_LEAST_0,))
 POSITIVE = Support(
-    (_AT_LEAST_0, (lambda X: X > 0, "but the family {name!r} is for numbers above 0; take the family 'hurdle'")),
+    (_AT_LEAST_0, (lambda X: X > 0, "but the family {name!r} is for numbers above 0; use the family 'hurdle'")),
     blank=1.0,  # whose logarithm is 0
 )
 EVENTS = Support(
     (
-        (lambda X: X <= MOST_EVENTS, "which is too large for a count of events; take the family 'gaussian'"),
+        (lambda X: X <= MOST_EVENTS, "which is too large for a count of events; use the family 'gaussian'"),
         (
             lambda X: (X >= 0) & (np.floor(X) == X),
-            "but events are whole numbers of at least 0; take the family 'gaussian'",
+            "but events are whole numbers of at least 0; use the family 'gaussian'",
         ),
     ),
     whole=True,

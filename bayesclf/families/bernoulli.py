@@ -254,7 +254,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             missing = np.isnan(X)
             return (self.threshold < X).astype(float), (~missing).astype(float) if missing.any() else None
         if self.threshold < 0:
-            raise InputError(f"threshold {self.threshold} makes empty cells of a sparse table present; take at least 0")
+            raise InputError(f"threshold {self.threshold} makes empty cells of a sparse table present; use at least 0")
         cells = dirichlet.canonical(X)
         present = (self.threshold < cells.data).astype(float)
         return sparse.csr_array((present, cells.indices, cells.indptr), shape=cells.shape), None

@@ -39,7 +39,7 @@ class LearntClassPrior:
         pi = dirichlet.mode(self.alpha + counts, (counts.size,))
         if np.isnan(pi).any():
             reason = "the class prior has no posterior mode: its density is unbounded where count + α is below 1"
-            raise DoesNotExist(f"{reason}; take α ≥ 1, or another rule than 'map'")
+            raise DoesNotExist(f"{reason}; use α ≥ 1, or another rule than 'map'")
         return {"pi": pi[None]}
 
     def posterior(self, counts: Array) -> Self:

@@ -129,7 +129,7 @@ class Gamma(QuadratureFamily):
         """Return shapes and rates; raises `DoesNotExist` where the cells of a class are equal, or it has none."""
         n, total, logs = statistics.rows()
         skewness = _skewness(n, total, logs)
-        lacks, why = "has too few different values", " for a shape by maximum likelihood"
+        lacks, why = "has too few different values", " for a shape by maximum likelihood; use the rule 'map'"
         require_each(skewness > 0, statistics.axes, lacks, why)
         shape = np.exp(zero_of(lambda t: t - digamma(np.exp(t)) - skewness, skewness.shape))
         return {"shape": shape[None], "rate": (shape * n / total)[None]}

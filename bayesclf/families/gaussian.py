@@ -311,7 +311,8 @@ class Gaussian(Family[Moments]):
         with np.errstate(invalid="ignore", divide="ignore"):
             sigma2 = self._group(scatter) / self._group(weight)
         defined = (n > 0) & np.isfinite(sigma2) & (sigma2 > 0)
-        require_each(defined, statistics.axes, "has too few different values", " for a variance by maximum likelihood")
+        why = " for a variance by maximum likelihood; use the rule 'map'"
+        require_each(defined, statistics.axes, "has too few different values", why)
         return {"mu": statistics.mean[None], "sigma2": self._squeeze(sigma2)[None]}
 
     def map(self, statistics: Moments) -> Parameters:
@@ -595,8 +596,8 @@ class LogNormal(Gaussian):
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> NoReturn:
         """Refuse: the log-odds are at best linear in log x."""
         raise Refused(
-            f"{design} is of the family {self.name!r}, whose log-odds are not linear in x; take the logarithms of the "
-            "columns and the family 'gaussian' with variance='feature', which has the same log-odds"
+            f"{design} has the family {self.name!r}, whose log-odds are linear in log x only; use the logarithms and "
+            "the family 'gaussian' with variance='feature'"
         )
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:

@@ -136,8 +136,8 @@ class Hurdle(Family[HurdleStatistics]):
         if not known.all():
             name = statistics.axes.features[int(np.argmin(known))]
             raise InputError(
-                f"column {name!r} has one value above 0 only, which says nothing of the family {self.family.name!r} of "
-                "such cells; take the family 'categorical' or 'bernoulli' for it"
+                f"column {name!r} has only one value above 0, too few for the family {self.family.name!r}; use the "
+                "family 'categorical' or 'bernoulli'"
             )
         pooled, shape = statistics.zeros.pooled(), statistics.zeros.n.shape
         share = pooled.successes / np.maximum(pooled.n, 1)

@@ -168,7 +168,7 @@ class NegativeBinomial(QuadratureFamily):
         """Return r and θ; raises `DoesNotExist` where the counts of a class vary no more than Poisson's."""
         n, total, squares, *rising = statistics.rows()
         require_each(n > 0, statistics.axes, "has no value")
-        why = ", so that r grows without bound by maximum likelihood; take the family 'poisson', or another rule"
+        why = ", so that r grows without bound by maximum likelihood; use the family 'poisson', or another rule"
         varies = n * squares - total**2 > n * total
         require_each(varies, statistics.axes, "has counts that vary no more than Poisson's", why)
         slopes: Array = np.asarray(chebyshev.chebder(np.array(rising), axis=0), dtype=float)

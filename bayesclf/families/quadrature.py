@@ -314,7 +314,7 @@ def require_within(bounds: tuple[float, float], median: Array, spread: Array) ->
     low, high = np.log(median) - WITHIN * spread, np.log(median) + WITHIN * spread
     if not ((low >= bounds[0]) & (high <= bounds[1])).all():
         raise InputError(
-            f"median and spread give numbers below e^{bounds[0]:g} or above e^{bounds[1]:g} a prior probability; take "
+            f"median and spread give numbers below e^{bounds[0]:g} or above e^{bounds[1]:g} a prior probability; use "
             "a smaller spread, or a median nearer to 1"
         )
 

@@ -189,8 +189,8 @@ def explain(
     name = rules.resolve(classifier.requested_rule(rule))[0].name
     if name not in EXPLAINED:
         raise Refused(
-            f"the hypotheses of rule {name!r}, or their weights, differ between rows, so its log-odds have no parts; "
-            f"take one of {', '.join(map(repr, EXPLAINED))}"
+            f"the rule {name!r} uses other hypotheses or weights for each row, so its log-odds cannot be decomposed; "
+            f"use one of {', '.join(map(repr, EXPLAINED))}"
         )
     hypotheses = classifier.hypotheses(rules.RULES[name].source)
     log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)
@@ -377,7 +377,7 @@ def _rows(found: list[TermSummary], pair: Pair, classes: NDArray[Any], log_proba
         row = int(undefined[0])
         both = " and ".join(repr(str(classes[codes[row]])) for codes in (pair.outcome, pair.against))
         raise Refused(
-            f"row {row + 1} has probability 0 under both {both}, so that their log-odds are undefined; take a rule "
+            f"row {row + 1} has probability 0 under both {both}, so that their log-odds are undefined; use a rule "
             "with smoothing, such as 'map'"
         )
     each = np.arange(len(log_proba))

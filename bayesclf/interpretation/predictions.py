@@ -223,7 +223,9 @@ def _begin(folder: Path, origin: Mapping[str, str], resume: bool) -> None:
             begun = {}
     differs = [what for what, value in origin.items() if begun.get(what) != value]
     if differs:
-        raise InputError(f"{folder} has answers of another run, with other {listed(differs)}; choose another folder")
+        raise InputError(
+            f"{folder} has predictions of another run, with other {listed(differs)}; choose another folder"
+        )
 
 
 def _done(path: Path, first: int) -> tuple[int, int] | None:
@@ -365,8 +367,8 @@ def unlike_training(X: pd.DataFrame, needed: Sequence[Column], told: set[str], r
             cell = numbers(X, (column.name,))[far[column.name].argmax(), 0]
             low, _, high, _ = column.range or (0.0, 0.0, 0.0, 0)
             unseen = (
-                f"column {column.name!r} has numbers far outside the training rows' range, such as {cell:g} (range "
-                f"{low:g} to {high:g}); look for another unit or a code for missing cells"
+                f"column {column.name!r} has numbers far outside the range of the training rows, such as {cell:g} "
+                f"({low:g} to {high:g}); check units and codes for missing cells"
             )
         if unseen:
             told.add(column.name)
@@ -424,7 +426,7 @@ def predict_stream(
     Raises
     ------
     InputError
-        For a folder that is not empty, without `resume`; and with it, for one that has answers of another model,
+        For a folder that is not empty, without `resume`; and with it, for one that has predictions of another model,
         rule, version or files.
 
     Warns
@@ -488,8 +490,8 @@ def write_predictions(
         )
     if resume and not folder:
         raise InputError(
-            f"only answers in a folder of parts can be resumed, and {os.fspath(output)} is no folder; give one, whose "
-            "name ends in /"
+            f"only predictions in a folder can be resumed, and {os.fspath(output)} is no folder; give a name that "
+            "ends in /"
         )
     require_elsewhere(path / part_name(0) if folder else path, source, "output")
     needed = [column.name for column in classifier.columns_]
@@ -522,8 +524,8 @@ def _origin(
     """Return what answers depend on, each as its fingerprint, by what sentences call it."""
     if not stream.files:
         raise InputError(
-            "answers in parts need files, by which a later run can tell that nothing has changed, and "
-            f"{stream.where} is none; give the name of one file for the answers, such as answers.parquet"
+            f"a folder of predictions needs files as input, and {stream.where} is no file; write one file, such as "
+            "predictions.parquet"
         )
     costs, prior = decision.cost, decision.class_prior
     looks = {os.path.abspath(file): os.stat(file) for file in sorted(stream.files)}

@@ -43,9 +43,9 @@ PER_SD = {f"odds_ratio{limit}": f"odds_ratio_per_sd{limit}" for limit in ("", "_
 SAMPLE_DIMS = ("chain", "draw")
 
 READING = (
-    "The second number of a normal is its variance, of a log-normal the sd of the logarithm, of an inverse gamma its "
-    "scale, of a gamma its rate. Numbers that were given are fixed; defaults that depend on the location or scale of a "
-    "column are taken from all rows of the table, whatever their labels, and are worth about one row."
+    "The second number is a variance (Normal), the sd of the logarithm (LogNormal), a scale (InvGamma) or a rate "
+    "(Gamma). Numbers that were given are fixed. Defaults that depend on the location or scale "
+    "of a column come from all rows, without their labels, and are worth about one row."
 )
 """How to read the lines, and where their numbers come from."""
 

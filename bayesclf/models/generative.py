@@ -152,7 +152,7 @@ class GenerativeModel:
     def _require_labels(self) -> None:
         """Raise where statistics of the labeled rows are not all that the model was conditioned on."""
         if self.unlabeled:
-            raise Refused(f"{self._without_labels}, and what the statistics give is of the labeled rows alone")
+            raise Refused(f"{self._without_labels}, but the statistics are of the labeled rows only")
 
     def level_counts(self) -> list[tuple[str, float]]:
         """Return each level as "column=level", and the weight of its training rows."""
@@ -175,7 +175,7 @@ class GenerativeModel:
     def _posterior(self) -> GenerativeModel:
         self._require_labels()
         if self.posterior_given:
-            raise Refused("draws of the posterior were given, and it has no hyperparameters")
+            raise Refused("a posterior given as draws has no hyperparameters")
         blocks = tuple(Block(b.family.posterior(b.statistics), b.statistics, b.suffix) for b in self.blocks)
         return GenerativeModel(self.labels, self.class_prior.posterior(self.label_counts), self.label_counts, blocks)
 

@@ -117,7 +117,7 @@ def reliability(
 
     Calibrated probabilities lie on the diagonal; a curve below the gray band is over-confident, a curve above it
     under-confident, and within the band deviations are explained by chance. The bars at the bottom show where the rows
-    are. The calibration error of the tables follows the name of the rule.
+    are. The calibration error follows the name of the rule; that of gibbs is of one draw for each row.
 
     Parameters
     ----------

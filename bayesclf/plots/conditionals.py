@@ -115,7 +115,7 @@ class _Panels:
         frame = clf.frame(X)
         model = clf.model_
         if not model.generative:
-            raise Refused(f"{type(clf).__name__} has no p(x | y) to draw, only P(y | x); take decision_boundary")
+            raise Refused(f"{type(clf).__name__} has no p(x | y) to draw, only P(y | x); use decision_boundary")
         if isinstance(frame, SparseTable) or any(
             block.family.kind not in ("number", "category", "mixed") for block in model.blocks
         ):

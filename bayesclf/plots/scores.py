@@ -209,8 +209,8 @@ def learning_curve(
         raise InputError(f"the table of learning curves has no column {lacking[0]!r}; it needs {', '.join(NEEDED)}")
     if table.empty:
         raise InputError(
-            f"no model and rule has a finite {what} at any training size, so that there is "
-            "nothing to draw; the column 'reason' of a LearningCurve's table says why"
+            f"there is no finite {what} to draw at any training size; the column 'reason' of the learning curve's "
+            "table says why"
         )
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 

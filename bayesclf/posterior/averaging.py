@@ -393,7 +393,7 @@ def require_effective_draws(
         row = first + worst if numbers is None else int(numbers[worst])
         raise Refused(
             f"row {row + 1} leaves {ess[worst]:.1f} effective draws of {draws} (limit {needed:.0f}) when "
-            "weighted by p(x | θ); take more draws, or the rule 'bayes-optimal'"
+            "weighted by p(x | θ); use more draws, or the rule 'bayes-optimal'"
         )
 
 

@@ -210,8 +210,8 @@ class TemperedHypotheses(Hypotheses):
         if len(by_draws):
             if self.draws is None or "T_column" in self.parameters:
                 raise Refused(
-                    "some rows have missing cells on which other numbers depend, where the rule 'tempered' has no "
-                    "closed form; fill them in, or take the rule 'bayes-optimal'"
+                    "the rule 'tempered' has no closed form where cells are missing on which other numbers depend; "
+                    "fill them in, or use the rule 'bayes-optimal'"
                 )
             scores = self.draws.log_weights[:, None, None] + self.draws.log_scores(rows[by_draws])
             log_prior = self.model.mean_log_class_prior()
@@ -287,8 +287,8 @@ class SeededHypotheses(HypothesisSet):
     def parameters(self) -> Parameters:
         """Refuses: all draws at once are too large to keep in memory."""
         raise Refused(
-            f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them "
-            "with `take`, or fit with fewer draws, such as inference=bc.engines.Exact(draws=25)"
+            f"{len(self)} draws of this posterior are too large to keep in memory; select some with `take`, or fit "
+            "with fewer, such as inference=bc.engines.Exact(draws=25)"
         )
 
     def __len__(self) -> int:

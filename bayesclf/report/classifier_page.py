@@ -27,6 +27,7 @@ from bayesclf.interpretation.dependence import may_help
 from bayesclf.interpretation.summary import INTERCEPT, PER_SD, READING, Priors, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
+from bayesclf.plots.conditionals import MOST_PANELS
 from bayesclf.report import document, methods, names, table
 from bayesclf.report.facts import (
     MOST_CLASSES,
@@ -177,8 +178,11 @@ def _answer(classifier: BayesClassifier, held_out: HeldOut | None) -> str:
 def checks(diagnosis: Diagnosis) -> Table:
     """Return the table of all checks: what each found, or why it was not run."""
     found = diagnosis.table[["code", "title", "section", "reason"]]
+    found = found.rename(columns={"section": "result", "reason": "found"})
+    shown = found[["result", "found"]].copy()
+    shown.insert(0, "check", found["code"] + " " + found["title"])
     caption = "Codes begin with P for checks of the posterior, M of the model, and Y of predictions"
-    return Table(found.rename(columns={"section": "result", "reason": "found"}), caption=caption)
+    return Table(found, shown, caption)
 
 
 def model_and_priors(priors: Priors, classes: NDArray[Any], order: Sequence[int]) -> list[Part]:
@@ -212,6 +216,8 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
         parts += _odds(classifier, found, order, limits)
     else:
         lines = table.in_order(_parameters(found), classifier.classes_, order)
+        mirrored = lines["parameter"].str.startswith("Sigma") & lines.drop(columns="feature").duplicated()
+        lines = lines[~mirrored]  # a covariance is there once
         T = "; T multiplies the log-likelihood of the columns" * ("T" in lines["parameter"].to_numpy())
         most = "; those that differ most between the classes come first" * (len(lines) > MOST_LINES)
         parts.append(Table(lines, caption=first_upper(f"{limits}{T}{most}") if "low" in lines else ""))
@@ -250,7 +256,8 @@ def _odds(classifier: LogisticRegression, found: pd.DataFrame, order: Sequence[i
     of = f"{'each class' if len(labels) > 2 else labels[1]} against {found.attrs['reference']}"
     said = (
         f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio per sd; clf.summary() "
-        "has ratios per unit. A level is compared with the mean of all levels. The largest come first."
+        "has ratios per unit. (intercept) is the odds at the means. A level is compared with the mean of all levels. "
+        "The largest come first."
     )
     if classifier.draws_ is not None:
         said = f"{said} {first_upper(limits)}, and p positive is the probability of a ratio above 1."
@@ -329,9 +336,11 @@ def _predictions(
         parts.append(Table(found, caption=caption))
     kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
     if kinds and kinds <= {"number", "category", "mixed"}:
-        drawn = partial(plots.class_conditionals, classifier, X, y)
+        telling = None if found is None else list(found["column"].unique()[:MOST_PANELS])
+        drawn = partial(plots.class_conditionals, classifier, X, y, telling)
         caption = (
-            "Distributions of columns within each class, learned (lines, points and bands) and observed. "
+            f"Distributions of {'columns' if found is None else 'the columns with the largest changes'} within each "
+            "class, learned (lines, points and bands) and observed. "
             "At a dashed line, the class that the column alone predicts changes; a level has its color."
         )
         parts.append(Figure(drawn, "conditionals", "Columns given the class, as learned and as observed", caption))

@@ -104,7 +104,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
             for model, of in priors.items()
             if model in answered
         ),
-        *(["Families, learned values and numbers of priors were those of the fits to all rows."] if learned else []),
+        *(["Families, learned values and parameters of priors came from the fits to all rows."] if learned else []),
         *_missing(fits, int(comparison.X.isna().to_numpy().sum())),
         *_codes(list(comparison.fits.values())),
         *_boosted(comparison),
@@ -160,16 +160,16 @@ def _results(comparison: Comparison, judged: Verdict) -> list[str]:
         said.append(f"By differences of log loss from it, {others}.")
     return [
         *said,
-        f"± is {ERROR}. Differences were clear if all between models held together with {100 * CONFIDENCE:.0f}% "
-        "confidence, probable if larger than one standard error, and neither if other folds could have changed this. "
+        f"± is {ERROR}. All clear differences between models held together with {100 * CONFIDENCE:.0f}% confidence. "
+        "Probable differences exceeded one standard error. Differences that depended on the folds were neither. "
         f"Models that surely differed by less than {comparison.matters:.2g} were tied.",
     ]
 
 
 MISSING = {
     "ignore": "left them out of the likelihood",
-    "level": "took them for levels of their own",
-    "impute": "took the mean of a number, with an indicator, and no weight of a category",
+    "level": "treated them as levels",
+    "impute": "imputed the mean of a number, with an indicator, and gave a category no weight",
 }
 """What a classifier did with missing cells, by its setting `missing`."""
 

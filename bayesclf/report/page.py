@@ -141,7 +141,7 @@ def _engine(comparison: Comparison, name: str) -> str:
         return f"{type(last_step(comparison.peers[name])).__name__}, without rules"
     if name in comparison.fits:
         fit = comparison.fits[name]
-        return f"{type(fit).__name__}, {names.engine_name(fit)}"
+        return f"Fitted to all rows: {type(fit).__name__}, {names.engine_name(fit)}"
     return next(answer.reason for (model, _), answer in comparison.answers.items() if model == name)
 
 

@@ -101,7 +101,7 @@ class Verdict:
     decisions
         How the decisions compare with one decision for all rows; these sentences are findings or cautions, too.
     models
-        Where the models stand, each at its leading rule, and the baseline; the smallest log loss first.
+        Where the models stand, each at its leading rule, and the baseline; the recommended one first.
     against
         Where the other models stand against the recommended one, boosting last, with a negative difference if ahead.
     useful
@@ -123,9 +123,9 @@ class Verdict:
 def defined(comparison: Comparison) -> str:
     """Return what the words of a verdict mean; the methods have it in full."""
     return (
-        f"± is one standard error. Clear differences hold together with {100 * CONFIDENCE:.0f}% confidence, probable "
-        "ones exceed one standard error, and other folds may change neither. Models that surely differ by less than "
-        f"{comparison.matters:.2g} are tied."
+        f"± is one standard error. Clear differences hold with {100 * CONFIDENCE:.0f}% confidence for all models "
+        "together, and probable ones exceed one standard error. Differences that depend on the folds are neither. "
+        f"Models that surely differ by less than {comparison.matters:.2g} are tied."
     )
 
 
@@ -169,7 +169,7 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         headline = "Every model gave the true class of some row the probability 0, so every log loss is infinite."
         return Verdict(headline, common, cautions, decided, useful=False)
     others, boosted = standings(comparison, leaders, against=best)[1:], _standing_of_boosting(comparison)
-    ranked = standings(comparison, [*leaders, *(one.key for one in boosted), BASELINE])
+    ranked = standings(comparison, [*leaders, *(one.key for one in boosted), BASELINE], against=best)
     baseline = standing_of_shares(comparison, best)
     against = [
         _against_best(first_upper(entry_subject(comparison, *one.key)), one, best[0], extremes(comparison, *one.key))
@@ -177,7 +177,7 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     ]
     gained = [_against_best("Gradient boosting, for comparison,", one, best[0]) for one in boosted]
     ahead = any(one.difference < 0 and one.kind in SURE for one in boosted)
-    but = ["But these scores may be too good, as is said below."] if comparison.too_good else []
+    but = ["But these scores may be too good, as explained below."] if comparison.too_good else []
     return Verdict(
         " ".join([_headline(comparison, baseline, others), *(gained if ahead else []), *but]),
         (*against, *_rules(comparison, best), *([] if ahead else gained or _without_boosting(comparison)), *common),
@@ -266,10 +266,10 @@ def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Stand
     second = full_name(comparison, others[0].model)
     than = "the other models" if len(others) > 1 else second
     return f"{use} " + {
-        "behind": f"It is clearly better than {than}.",
-        "leaning": f"It is probably, not clearly, better than {than}.",
+        "behind": f"This model is clearly better than {than}.",
+        "leaning": f"This model is probably, not clearly, better than {than}.",
         "tied": f"{first_upper(second)} is as good.",
-    }.get(others[0].kind, f"It is not clearly better than {second}.")
+    }.get(others[0].kind, f"This model is not clearly better than {second}.")
 
 
 UNDONE = ", as other folds may change this"
@@ -428,8 +428,8 @@ def _of_one_fold(comparison: Comparison) -> Iterable[str]:
             name = "the class shares" if key == BASELINE else key[0]
             there, elsewhere = (" and ".join(number(loss) for loss in losses) for losses in found)
             yield (
-                f"One of {len(comparison.splits)} folds makes much of the difference between {best[0]} and {name}: "
-                f"their log losses are {there} in it, and {elsewhere} in the others."
+                f"One of {len(comparison.splits)} folds accounts for much of the difference between {best[0]} and "
+                f"{name}: log losses are {there} in it, {elsewhere} in the others."
             )
             return
 
@@ -467,13 +467,13 @@ def _findings(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None)
         for one in diagnosis.issues:
             issues.setdefault((in_sentence(one.title), one.reason, one.code, one.next_step), []).append(model)
         for one in diagnosis.tips:
-            tips.setdefault(f"{in_sentence(one.title)} ({one.code})", []).append(model)
+            tips.setdefault(f"{in_sentence(one.title)} ({one.code}, ", []).append(model)
     said = [
         f"{joined(names)}, {title}: {reason} ({code}). {first_upper(step)}."
         for (title, reason, code, step), names in issues.items()
     ]
     if tips:
-        named = "; ".join(f"{title} of {joined(names)}" for title, names in tips.items())
+        named = "; ".join(f"{title}{joined(names)})" for title, names in tips.items())
         said.append(f"Tips of the checks: {named}.")
     return said
 

@@ -177,7 +177,7 @@ def _restored(state: dict[str, Any], content: Content) -> BayesClassifier:
     name = state["classifier"]
     cls = allowed.classifiers().get(name)
     if cls is None:
-        raise ValueError(f"it names the classifier {name!r}, which bayesclf does not have")
+        raise ValueError(f"the file names the classifier {name!r}, which bayesclf does not have")
     decoder = Decoder(content)
     parameters, fitted = ({key: decoder.decode(node) for key, node in state[part].items()} for part in PARTS)
     check_names(f"the {name}", set(parameters), set(cls._get_param_names()))

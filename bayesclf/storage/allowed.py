@@ -204,19 +204,19 @@ def _check_sizes(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
 
     for block in clf.model_.blocks:
         if (names := _names(block)) > numbers + SPARE_NAMES:
-            raise ValueError(f"it has {numbers} numbers for a model of {names:.3g} names")
+            raise ValueError(f"the file has {numbers} numbers for a model of {names:.3g} names")
     seeded = None if clf.draws_ is None else clf.draws_.seeded
     if clf.seed_ < 0 or (seeded is not None and seeded.seed < 0):
         raise ValueError("its seed is below 0")
     if seeded is None:
         return
     if seeded.draws < 1 or seeded.block < 1:
-        raise ValueError(f"it has {seeded.draws} draws in blocks of {seeded.block}")
+        raise ValueError(f"the file has {seeded.draws} draws in blocks of {seeded.block}")
     each = 8 * inference.parameter_count(clf.model_)
     if (needed := -(-max(each, BYTES_OF_A_DRAW) * seeded.draws // DRAWN_AGAIN)) > max_bytes:
         raise TooManyDraws(
-            f"each prediction of this model makes {seeded.draws:,} draws of {each // 8:,} numbers from a seed, more "
-            f"than max_bytes={max_bytes} allows; if you trust the file, load it with max_bytes={needed}"
+            f"each prediction of this model draws {seeded.draws:,} × {each // 8:,} numbers, more than "
+            f"max_bytes={max_bytes} allows; if you trust the file, load it with max_bytes={needed}"
         )
     if seeded.block > 1 and each * seeded.block > LARGEST_BLOCK:
         raise ValueError(f"a block of {seeded.block} draws would take more than {LARGEST_BLOCK} bytes")
@@ -256,7 +256,7 @@ def _check_parameters(clf: BayesClassifier) -> None:
         held.append(clf.draws_.parameters)
         complete += [] if clf.draws_.seeded else held[-1:]
     if lacking := [parameters for parameters in complete if dims.keys() - parameters.keys()]:
-        raise ValueError(f"it has the parameters {listed(lacking[0])} instead of {listed(dims)}")
+        raise ValueError(f"the file has the parameters {listed(lacking[0])} instead of {listed(dims)}")
     for parameters in held:
         for name in dims.keys() & parameters.keys():
             # a second axis of features has the coordinates of the first
@@ -279,7 +279,7 @@ def _check_answers(clf: BayesClassifier) -> None:
                         raise ValueError("its scores are no numbers of a row and a class")
             except InputError:
                 if not unknown:
-                    raise ValueError("it refuses a row of its own columns") from None
+                    raise ValueError("the model refuses a row of its own columns") from None
             except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
                 raise ValueError(f"its parts do not fit together: {error}") from None
 

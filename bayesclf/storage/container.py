@@ -62,7 +62,7 @@ class Content:
         buffer, start = (self.numbers[0], place) if at < 0 else (self.numbers[1], at)
         size = math.prod(shape) * dtype.itemsize
         if min((place, *shape)) < 0 or start + size > len(buffer):
-            raise DamagedFile("it lacks values of an array")
+            raise DamagedFile("the file lacks values of an array")
         return np.ndarray(tuple(shape), dtype, buffer if size else bytes(dtype.itemsize), start if size else 0)
 
 
@@ -80,8 +80,8 @@ def read(path: Path, max_bytes: int = MAX_BYTES) -> Content:
     except (ValueError, RecursionError, zlib.error, struct.error) as error:
         reason = f" ({error})" if isinstance(error, DamagedFile) else ""
         raise InputError(
-            f"{path} is not a model, or it is cut off or damaged{reason}; "
-            "give a file that save wrote, copy it again, or save the model again"
+            f"{path} is not a model file, or it is damaged{reason}; give a file that save wrote, copy it again, or "
+            "save the model again"
         ) from None
 
 
@@ -89,11 +89,11 @@ def _content(content: memoryview, max_bytes: int) -> Content:
     packed, length, checksum, signature = END.unpack(content[-END.size :])
     body = content[: -END.size]
     if signature != SIGNATURE:
-        raise DamagedFile("it has no end of a model file")
+        raise DamagedFile("the file has no end of a model file")
     if sha256(body).digest() != checksum:
         raise DamagedFile("its checksum differs")
     if packed > len(body):
-        raise DamagedFile("it is shorter than its own part")
+        raise DamagedFile("the file is shorter than its own part")
     start = len(body) - packed
     own = memoryview(zlib.decompressobj().decompress(body[start:], max_bytes + 1))  # at most 1,032 times as many
     if len(own) > max_bytes:
@@ -254,7 +254,7 @@ class Decoder:
     def _objects(self, dtype: str, shape: list[int], items: list[Any]) -> NDArray[Any]:
         known = _known_dtype(dtype, "OU")
         if known.itemsize * len(items) > MOST_TEXT:
-            raise ValueError(f"it has an array of {len(items)} texts of {known}, more than a model may have")
+            raise ValueError(f"the file has an array of {len(items)} texts of {known}, more than a model may have")
         array = np.empty(len(items), known)
         for index, item in enumerate(items):
             array[index] = self.decode(item)
@@ -263,7 +263,7 @@ class Decoder:
     def _object(self, name: str, values: dict[str, Any]) -> Any:
         cls = self._classes.get(name)
         if cls is None:
-            raise ValueError(f"it names the class {name!r}, which a model file cannot contain")
+            raise ValueError(f"the file names the class {name!r}, which a model file cannot contain")
         members = {member: self.decode(value) for member, value in values.items()}
         check_names(f"the {name}", set(members), set(field_names(cls)))
         made = cls(**members)
@@ -299,7 +299,7 @@ def _known_dtype(name: str, kinds: str) -> np.dtype[Any]:
     """Return the dtype of a name; plain ones of some kinds only."""
     dtype = np.dtype(str(name))
     if dtype.kind not in kinds or not (is_number(dtype) or dtype.kind in "OU"):
-        raise ValueError(f"it has an array of {name!r}, which no model has")
+        raise ValueError(f"the file has an array of {name!r}, which no model has")
     return dtype
 
 

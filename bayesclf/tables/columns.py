@@ -237,7 +237,7 @@ def to_frame(X: Any) -> pd.DataFrame:
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
         some = listed([written(name, LONGEST_VALUE) for name in repeated], LISTED_NAMES)
-        raise InputError(f"column names must differ, but {some} occurs more than once")
+        raise InputError(f"column names must differ; rename columns called {some}")
     frame: pd.DataFrame = X.set_axis(names, axis=1)
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
     for dtype, name in first.items():
@@ -296,8 +296,8 @@ def _array(X: Any) -> NDArray[Any]:
         )
     if not isinstance(X, np.ndarray) and isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise InputError(
-            f"X is a lazy table of type {type(X).__name__}, whose rows are not in memory; collect them first, as "
-            "X.collect() does in Polars and X.compute() in Dask"
+            f"X is a lazy table of type {type(X).__name__}; collect its rows first, with X.collect() in Polars or "
+            "X.compute() in Dask"
         )
     if sparse.issparse(X):
         raise InputError("X is a sparse table, and this classifier takes dense ones; X.toarray() makes one")
@@ -337,7 +337,7 @@ def not_plain(cells: str, name: object, where: str = "") -> CellTypeError:
     remedy = "leave the column out" if where else f"leave it out with {leaving_out([str(name)])}"
     return CellTypeError(
         f"{where}column {name!r} holds {clipped(cells, 2 * LONGEST_VALUE)}, but each cell of the table given as "
-        f"argument must be a string or a number; turn its cells into words or real numbers, or {remedy}"
+        f"argument must be a string or a number; convert it, or {remedy}"
     )
 
 
@@ -559,8 +559,8 @@ def _refuse_large(frame: pd.DataFrame, names: tuple[str, ...], cells: Iterable[N
         infinite = np.flatnonzero(np.isinf(column))
         if infinite.size:
             values = counted(infinite.size, "infinite value", thousands="")
-            rows = listed(row_numbers(frame, infinite), LISTED_ROWS)
-            raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
+            rows = f"row{'s' * (infinite.size > 1)} {listed(row_numbers(frame, infinite), LISTED_ROWS)}"
+            raise InputError(f"column {name!r} has {values} (inf; {rows}); replace or drop them")
         place = int(np.nanargmax(sizes))
         far[name] = f"{sizes[place]:.1e} in row {row_numbers(frame, place)}"
     if far:
@@ -615,8 +615,8 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
     X = numbers(table, names)
     for place, j in np.argwhere(np.isnan(X))[:1]:
         raise InputError(
-            f"column {names[j]!r} has a missing count (NaN, row {row_numbers(table, place)}), and so the document an "
-            "unknown length; give the count, 0 for a word that is not there, or drop the row"
+            f"column {names[j]!r} has a missing count (NaN, row {row_numbers(table, place)}); give the count, 0 for an "
+            "absent word, or drop the row"
         )
     for place, j in np.argwhere(X < 0)[:1]:
         at = {"name": names[j], "row": row_numbers(table, place)}

@@ -271,8 +271,8 @@ def _named(found: Found, asked: Wish, path: Path, numbers: list[int], rows: list
                 top = ["", *top]  # as R writes the names of rows
             else:
                 raise InputError(
-                    f"{path}: line {numbers[0]} has {counted(len(top), 'cell')} and each row below it {len(top) + 1}; "
-                    f"name every column, quote cells that contain {found.between!r}, or leave a title out with "
+                    f"{path}: line {numbers[0]} has {counted(len(top), 'cell')}, each row below it {len(top) + 1}; "
+                    f"name every column, quote cells with {found.between!r}, or leave a title out with "
                     f"{option('skip_rows', numbers[:1])}"
                 )
         names = [name or f"c{place}" + "_" * (f"c{place}" in top) for place, name in enumerate(top, 1)]
@@ -501,9 +501,9 @@ def _refuse_titles(numbers: list[int], rows: list[list[str]], path: Path, guesse
         any(written(cell.strip()) for cell in names) or _looks_like_rows(names, below)
     ):
         raise InputError(
-            f"{path}: line {numbers[0]} has {clipped(rows[0][0], 40)!r} alone, like a title above the names of "
-            f"columns; leave it out with {option('skip_rows', numbers[:first])}, or say with "
-            f"{option('header', True)} that it is the name of a column"
+            f"{path}: line {numbers[0]} has only {clipped(rows[0][0], 40)!r}, like a title; leave it out with "
+            f"{option('skip_rows', numbers[:first])}, or read it as the name of a column with "
+            f"{option('header', True)}"
         )
 
 

@@ -80,8 +80,8 @@ def require_one_way(name: str, levels: Collection[Hashable], others: Collection[
         for value, level in written_alike([value for value in one if value not in two], two).items():
             if level not in one and not (isinstance(value, str) and isinstance(level, str)):
                 raise InputError(
-                    f"column {name!r} holds {value!r} in some rows and {level!r} in others, which would be two levels; "
-                    "give all rows as files, or all as tables with the same types"
+                    f"column {name!r} holds both {value!r} and {level!r}, which would be two levels; give all rows as "
+                    "files, or all as tables with the same types"
                 )
 
 

@@ -130,8 +130,8 @@ def out_of_range(found: Mapping[str, str]) -> InputError:
     """Return the error for columns whose largest magnitude is out of range, by name what it is."""
     some = listed((f"{name!r} ({size})" for name, size in found.items()), LISTED_NAMES, AND_MORE)
     return InputError(
-        f"the largest magnitude of a column must be 0 or between {SMALLEST:g} and {LARGEST:g}, unlike that of column "
-        f"{some}; multiply or divide such a column by a constant"
+        f"the largest magnitude of a column must be 0 or between {SMALLEST:g} and {LARGEST:g}; rescale column {some} "
+        "by a constant"
     )
 
 

@@ -536,7 +536,7 @@ def _frame(table: Any, where: str) -> pd.DataFrame:
     frame = to_table(table) if isinstance(table, pa.Table | pa.RecordBatch) else to_pandas(table)
     if not isinstance(frame, pd.DataFrame):
         raise InputError(
-            f"{where} is of type {type(table).__name__}; give DataFrames, whose columns have names, such as those of "
+            f"{where} is of type {type(table).__name__}; give DataFrames with names of columns, as from "
             "pandas.read_csv(…, chunksize=100_000)"
         )
     return frame

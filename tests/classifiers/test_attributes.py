@@ -106,7 +106,7 @@ def test_the_joint_density_is_normalized_by_the_predictive_rule():
     np.testing.assert_allclose(
         softmax(mode.predict_joint_log_proba(IRIS), axis=1), mode.predict_proba(IRIS), atol=1e-12
     )
-    with pytest.raises(ValueError, match="the rule 'gibbs' draws a hypothesis for each row"):
+    with pytest.raises(ValueError, match="the rule 'gibbs' draws another hypothesis for each row"):
         clf.predict_joint_log_proba(IRIS, rule="gibbs")
 
 
@@ -115,10 +115,10 @@ class TestWhereTheyDoNotApply:
         ("clf", "attribute", "reason"),
         [
             (bc.GaussianNB(), "coef_", "coef_ does not exist: .* has a variance for each class"),
-            (bc.GaussianNB(), "means_", "whose columns all are multivariate-gaussian, but column 'x0' is gaussian"),
+            (bc.GaussianNB(), "means_", "only if all columns are multivariate-gaussian, but column 'x0' is gaussian"),
             (bc.GaussianNB(), "feature_count_", "are bernoulli or multinomial, but column 'x0' is gaussian"),
             (bc.GaussianDiscriminantAnalysis(), "theta_", "are gaussian, but column 'x0' is multivariate-gaussian"),
-            (bc.GaussianNB(rule="mean", inference="map"), "theta_", "leaves no posterior to average over"),
+            (bc.GaussianNB(rule="mean", inference="map"), "theta_", "has no posterior to average over"),
         ],
     )
     def test_the_reason_is_one_sentence(self, clf, attribute, reason):

@@ -39,7 +39,7 @@ def test_maximum_likelihood_counts_exact_matches(play_tennis):
         np.testing.assert_allclose(found[row], [np.mean(y[same] == label) for label in clf.classes_], atol=1e-12)
     table = X.assign(wind=np.where(X["outlook"] == "rain", "weak", X["wind"]))
     without = JointBayes(inference="mle").fit(table, y)
-    with pytest.warns(PredictionWarning, match="1 of 1 rows have probability zero"):
+    with pytest.warns(PredictionWarning, match="1 of 1 rows have probability 0"):
         proba = without.predict_proba(pd.DataFrame({"outlook": ["rain"], "wind": ["strong"]}))
     np.testing.assert_allclose(proba, [[5 / 14, 9 / 14]])
 
@@ -49,7 +49,7 @@ def test_maximum_likelihood_counts_exact_matches(play_tennis):
 
 def test_numbers_are_refused_by_name(mixed_table):
     X, y = mixed_table
-    with pytest.raises(Refused, match=r"takes categories, but numbers are in 'age', 'dose'; .* NaiveBayes"):
+    with pytest.raises(Refused, match=r"takes categories, but there are numbers in 'age', 'dose'; .* NaiveBayes"):
         JointBayes().fit(X[["age", "ward", "dose"]], y)
 
 
@@ -129,7 +129,7 @@ def numbers_and_words():
 def test_all_trees_of_numbers_are_those_of_the_cells_that_the_notes_name(numbers_and_words):
     X, y = numbers_and_words
     clf = BayesNetClassifier("all-trees", missing="level", random_state=1).fit(X, y)
-    (note,) = [note for note in clf.notes_ if "cells, cut near quantiles" in note]
+    (note,) = [note for note in clf.notes_ if "bin numbers near quantiles" in note]
     cut = X[["w"]].copy()
     for name, cuts in re.findall(r"'(\w)' at ([-.\d, ]+\d)", note):
         cells = np.searchsorted(np.array(cuts.split(", "), dtype=float), X[name], side="right")
@@ -146,7 +146,7 @@ def test_all_trees_of_numbers_are_those_of_the_cells_that_the_notes_name(numbers
 def test_numbers_with_too_few_rows_for_cuts_are_named():
     X = pd.DataFrame({"a": range(6), "b": [0.5, 2, 1] * 2})
     notes = BayesNetClassifier("all-trees").fit(X, [0, 1] * 3).notes_
-    assert "too few rows to cut numbers, so that their values do not count: 'a', 'b'" in notes
+    assert "too few rows to bin numbers, whose values are not used: 'a', 'b'" in notes
 
 
 def test_a_density_of_cells_is_proper():

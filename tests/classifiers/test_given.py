@@ -137,5 +137,5 @@ def test_a_comparison_says_that_given_draws_are_not_used():
     clf = bc.GaussianNB(random_state=1).fit(X, y)
     models = {"given": clf.with_posterior(clf.posterior_), "own": clf}
     found = bc.compare(models, X, y, rules=["bayes-optimal"], cv=2, repeats=1, boosting=False)
-    assert any("the draws that were given are of all rows" in note for note in found.notes["given"])
-    assert not any("draws that were given" in note for note in found.notes["own"])
+    assert any("the given draws are of all rows" in note for note in found.notes["given"])
+    assert not any("given draws" in note for note in found.notes["own"])

@@ -36,7 +36,7 @@ class TestLabels:
 
     @pytest.mark.parametrize("y", [pd.Series([0, 1, None], dtype="Int64"), np.ma.masked_equal([0, 1, 9], 9)])
     def test_missing_ones_are_named(self, y):
-        with pytest.raises(InputError, match=r"y has 1 missing labels \(rows 3\)"):
+        with pytest.raises(InputError, match=r"y has no label in row 3; "):
             checked_labels(y, 3)
 
 

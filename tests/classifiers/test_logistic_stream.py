@@ -136,9 +136,9 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
 def test_what_needs_the_rows_is_refused(table):
     X, rows = table[FEATURES], table.drop(columns="weight")
     clf = bc.LogisticRegression(random_state=1).fit_stream(batches(rows), "y")
-    with pytest.raises(DoesNotExist, match="does not hold its rows, which maximum likelihood needs"):
+    with pytest.raises(DoesNotExist, match="does not keep its rows, which maximum likelihood needs"):
         clf.predict_proba(X, "mle")
-    with pytest.raises(Refused, match="does not hold its rows"):
+    with pytest.raises(Refused, match="does not keep its rows"):
         clf.model_.pymc()
     assert "M01" in str(clf.diagnose())
     whole = bc.LogisticRegression(random_state=1).fit(X, rows["y"])
@@ -179,7 +179,7 @@ def test_settings_that_need_all_rows_are_refused(settings, complaint, table):
 def test_rows_that_cannot_be_used_are_said(table):
     rows = table.drop(columns="weight")
     clf = bc.LogisticRegression(inference="map", missing="error")
-    with pytest.raises(InputError, match="the iterable can be read once; give files, a list"):
+    with pytest.raises(InputError, match="the iterable can be read only once; give files, a list"):
         clf.fit_stream(iter(batches(rows)), "y")
     with pytest.raises(
         InputError, match=r"table 1 of the iterable, counting from row 1 .*'dose' has \d+ missing cells"
@@ -189,7 +189,7 @@ def test_rows_that_cannot_be_used_are_said(table):
         clf.fit_stream(batches(rows[rows["y"] == "high"]), "y")
     few = pd.DataFrame({"x": np.arange(6.0), "y": list("aaabbb")})
     for inference in ("auto", "laplace"):  # neither names the other, nor NUTS, which batches do not have
-        with pytest.raises(Refused, match=r"in memory, or (take )?inference='map' and rules of a point$"):
+        with pytest.raises(Refused, match=r"in memory, or (use )?inference='map' and (its )?plug-in rules$"):
             bc.LogisticRegression(prior_scale=200.0, inference=inference, random_state=1).fit_stream(few, "y")
     point = bc.LogisticRegression(prior_scale=200.0, inference="map").fit_stream(few, "y")
     assert point.predict(few[["x"]], rule="map").tolist() == list("aaabbb")

@@ -83,7 +83,7 @@ def test_parts_in_one_process_are_the_whole(table, tmp_path):
 
 def test_what_parts_cannot_be_is_said(table):
     clf = bc.NaiveBayes(inference="map")
-    with pytest.raises(InputError, match="with a client the source must have parts that workers can read"):
+    with pytest.raises(InputError, match="with a client the source must be files that all workers can read"):
         clf.fit_stream(iter([table]), "y", client=Within())
     with pytest.raises(InputError, match="column 'word' is in one part and not in another"):
         clf.fit_stream([table[:50], table[50:].drop(columns="word")], "y", client=Within())

@@ -82,16 +82,16 @@ def test_what_cannot_be_learned_of_documents_is_said():
     within = SimpleNamespace(compute=lambda graph: graph.compute(scheduler="synchronous"))
     clf = bc.TextNB(vectorizer={"min_df": 2}, inference="map")
     for client in (None, within):
-        with pytest.raises(Refused, match="'min_df' chooses words by all documents at once, and so is not for a table"):
+        with pytest.raises(Refused, match="'min_df' needs all documents and labels, so it is not for a table"):
             clone(clf).fit_stream(parts(1, 2), "label", client=client)
     clf = bc.TextNB(inference="map")
-    with pytest.raises(InputError, match="the training documents have no word at all"):
+    with pytest.raises(InputError, match="the training documents contain no words"):
         clone(clf).fit_stream(TABLE.assign(text="?"), "label")
     with pytest.raises(InputError, match=r"takes one column of text, .* 2 \('text', 'more'\).* drop=\[…\] of fit_str"):
         clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
     numbers = pd.DataFrame({"text": [1, 2], "label": ["one", "two"]})
     with pytest.raises(
-        InputError, match=r"which is not text; write.* --kind text=text \(kinds={\"text\": \"text\"} of"
+        InputError, match=r"which is not text; convert.* --kind text=text \(kinds={\"text\": \"text\"} of"
     ):
         bc.TextNB().fit_stream(numbers, "label")
     words = bc.TextNB(vectorizer={"token_pattern": "[0-9]"}, inference="map")

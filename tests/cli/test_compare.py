@@ -34,11 +34,11 @@ def test_compare_shows_columns_scores_and_verdict():
     assert re.search(r"^  nb        mle +\S+ ± \S+% +∞ \(\d rows\), else 0\.\d+ ", said.out, re.MULTILINE)
     words = " ".join(said.out.split())
     assert "Logistic regression (lr) has no answer under mle: the classes are separable" in words
-    assert "predictive, tempered and gibbs: a fit by MAP leaves no posterior" in words
+    assert "predictive, tempered and gibbs: a fit by MAP has no posterior" in words
     assert "What not to trust here: - The labels are" in words
     assert "No model is clearly better than always predicting the class shares" in words
     assert re.search(r"its log loss is larger by \S+ ± \S+\.", words)
-    assert "± is one standard error. Clear differences hold together" in words
+    assert "± is one standard error. Clear differences hold with 95% confidence" in words
     assert re.search(r" s in all; 5 folds(, \d times)?, seed 0; a fold took ", words)
 
 
@@ -59,9 +59,9 @@ def test_rows_of_a_group_stay_in_one_fold_as_the_remedy_for_repeated_rows_says()
     table("units.csv", "x,z,y,unit\n" + "".join(rows * 3))
     asked = ("compare", "units.csv", "--target", "y", "--models", "nb", *FEW_FITS)
     told = " ".join(command(*asked, "--drop", "unit").out.split())
-    assert "all rows of a unit in one fold when comparing: --group COL" in told
+    assert "all rows of a unit in one fold: --group COL" in told
     said = command(*asked, "--group", "unit", "--drop", "unit").out
-    assert "repeat a training row" not in " ".join(said.split())
+    assert "equal a training row" not in " ".join(said.split())
     assert said.splitlines()[-1].count("--drop unit") == 1
     two = ("--models", "nb,gnb", "--group", "unit", "--report", "units.md")
     command("compare", "units.csv", "--target", "y", *FEW_FITS, *two)
@@ -99,7 +99,7 @@ def test_the_command_to_use_reads_the_table_as_it_was_read():
 
 def test_the_rule_of_the_model_to_use_is_named_where_predict_would_take_another():
     table("plain.csv", "x,y\n" + "".join(f"{i % 7 - 3 * (i % 2)},{i % 2}\n" for i in range(60)))
-    named = "Predict with --rule map, as was compared here."
+    named = "To predict as in this comparison, add --rule map."
     base = ("compare", "plain.csv", "--target", "y", "--models", "nb", "--cv", "3")
     assert named in command(*base, "--rules", "map").out
     assert "Predict with" not in command(*base, "--rules", "map,tempered").out
@@ -210,7 +210,7 @@ def test_drop_and_kind_change_the_columns():
         (GOOD, "", "--target COL"),
         ("t,class\n,x\n,y\n", "--target class", "no column is left, as 't' has no values; --keep t"),
         ("t,class\n,x\n,y\n", "--target class --keep t", "leave it out with --drop t"),
-        (GOOD, "--target class --models lr --inference lr=exact", "take lr=laplace, lr=slice or lr=map"),
+        (GOOD, "--target class --models lr --inference lr=exact", "use lr=laplace, lr=slice or lr=map"),
         ("id,class\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(30)), "--target id", "choose another --target"),
         ("a,class\n" + "".join(f"{i % 9},{i}\n" for i in range(60)), "--target class", "choose another --target"),
         ("a,n\n" + "".join(f"{i % 9},{i // 2}\n" for i in range(80)), "--target n", "give --kind n=category"),

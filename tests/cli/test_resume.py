@@ -175,7 +175,7 @@ def test_what_differs_from_the_run_that_was_begun_is_said(table, model, refused)
     again = (*PREDICT, "answers/")
     with pytest.raises(InputError, match=r"answers is not empty; choose another folder, or resume .*resume=True"):
         bc.load("m.nc").predict_stream("big", "answers/")
-    said = "answers has answers of another run, with other "
+    said = "answers has predictions of another run, with other "
     assert said + "rule; choose another folder" in refused(*again[:3], "--rule", "map", *again[5:])
     assert said + "limit of undecided rows" in refused(*PREDICT[:5], *PREDICT[7:], "answers/")
     assert said + "files" in refused("predict", "m.nc", "big/[12].parquet", *again[3:])
@@ -192,11 +192,9 @@ def test_what_cannot_be_resumed_is_refused(table, model, refused):
     Path("papers").mkdir()
     Path("papers", "letter.txt").write_text("dear")
     assert "but no _manifest.json" in refused(*PREDICT, "papers")
-    with pytest.raises(
-        InputError, match=r"only answers in a folder of parts can be resumed, and a\.parquet is no folder"
-    ):
+    with pytest.raises(InputError, match=r"only predictions in a folder can be resumed, and a\.parquet is no folder"):
         bc.load("m.nc").predict_stream("big", "a.parquet", resume=True)
     assert "the folder no/where cannot be made" in refused(*PREDICT, "no/where/")
     assert "which is read" in refused(*PREDICT, "big/")
-    with pytest.raises(InputError, match=r"answers in parts need files.*the table is none"):
+    with pytest.raises(InputError, match=r"a folder of predictions needs files.*the table is no file"):
         bc.load("m.nc").predict_stream(table, "answers/")

@@ -91,7 +91,7 @@ def test_a_full_disk_keeps_the_old_file(name, more, made, own_table):
     before = sorted(os.listdir())
     with full_after(50):
         said = command(name, *WRITERS[name][0], *more, status=2).sentences
-    assert said.startswith(f"bayesclf: {Path(made).resolve()} cannot be written (File too large); what was there")
+    assert said.startswith(f"bayesclf: {Path(made).resolve()} cannot be written (File too large); an existing file")
     assert said.count("\n") == 1
     assert Path(made).read_text() == "old"
     assert sorted(os.listdir()) == before

@@ -44,7 +44,7 @@ def test_a_point_engine_answers_as_its_rule_does(case, point, mixed_table, fitte
     expected = fitted(case).predict_proba(X, rule=point)
     only = case.make(inference=point).fit(X, y)
     np.testing.assert_array_equal(only.predict_proba(X), expected)
-    with pytest.raises(Refused, match="leaves no posterior to average over"):
+    with pytest.raises(Refused, match="has no posterior to average over"):
         only.predict_proba(X, rule="bayes-optimal")
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
 import arviz as az
@@ -189,7 +190,7 @@ def test_what_is_refused(mixed_table):
         clf.to_pymc(X[["age", "ward"]], y, np.ones(len(y)))
     gaps = X[["age", "ward"]].copy()
     gaps.iloc[0, 0] = np.nan
-    with pytest.raises(Refused, match="rows with missing cells, or with levels that no training row has, have"):
+    with pytest.raises(Refused, match="rows with missing cells or with new levels need"):
         clf.pymc_data(gaps)
     with pytest.raises(InputError, match="the posterior lacks 'mu'"):
         clf.with_posterior(clf.posterior_["posterior"].to_dataset()[["pi", "sigma2", "theta_ward"]])
@@ -275,3 +276,15 @@ def test_coordinates_of_nuts_have_their_inverse_and_its_derivative(transform):
     assert theta == pytest.approx(0.3, rel=1e-12)
     slope = float(scaled.log_jac_det(pt.constant(z), *shape).eval())
     assert slope == pytest.approx(np.log((above - below) / (2 * step)), rel=1e-6)
+
+
+def test_columns_of_arrays_have_names(rng):
+    X, y = rng.integers(0, 2, size=(12, 2)), np.arange(12) % 2
+    every = [getattr(pymc_models, name) for name in pymc_models.__all__]
+    takes_tables = [own for own in every if {"X", "y"} <= signature(own).parameters.keys()]
+    for page in takes_tables:
+        more = ([("x0", "x1")],) if page is pymc_models.bayes_net else ()
+        of_array, of_table = (page(own, y, *more) for own in (X, pd.DataFrame(X, columns=["x0", "x1"])))
+        assert of_array.coords == of_table.coords
+        assert of_array.named_vars.keys() == of_table.named_vars.keys()
+    assert len(takes_tables) == 9

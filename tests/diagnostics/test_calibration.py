@@ -130,7 +130,7 @@ def test_a_copy_of_the_label_and_repeated_rows_make_held_out_scores_too_good():
     finding = found(naive(pd.concat([X.assign(code=y == "yes")] * 2), np.tile(y, 2)), "Y01")
     assert (finding.section, finding.severity) == ("issue", "severe")
     assert "column 'code' determines the label on every row" in finding.reason
-    assert "held-out rows repeat a training row" in finding.reason
+    assert "held-out rows equal a training row" in finding.reason
     assert "X.drop(columns=['code'])" in finding.next_step
 
 
@@ -147,6 +147,10 @@ def test_too_sure_here_and_not_sure_enough_there_is_not_called_over_confident():
     finding = CHECKS["Y02"](SimpleNamespace(held_out=answers_of(scored, (~right).astype(int)), seed=1))
     assert finding.section == "issue"
     assert "too sure in some places and not sure enough in others" in finding.reason
+    scored = scores.score(np.log(np.tile([0.82, 0.18], (400, 1))), (~right).astype(int))
+    again = CHECKS["Y02"](SimpleNamespace(held_out=answers_of(scored, (~right).astype(int)), seed=1))
+    assert again.reason.startswith("over-confident: ")
+    assert again.severity == "moderate"  # not clear from the mean alone
 
 
 def test_calibration_error_of_calibrated_rows_is_as_expected():

@@ -23,7 +23,7 @@ def test_far_rows_are_those_that_are_far():
     new.loc[7, "x1"] = 30.0
     finding = found(gaussian(X, y), "Y06", new=new)
     assert finding.evidence["row"].tolist() == [8]
-    assert "row 8, counted from 1, is far beyond any training row" in finding.reason
+    assert "row 8, counted from 1, is much less probable than any training row" in finding.reason
     new.loc[7, "x0"] = np.nan  # rows with missing cells have no density to compare, but far numbers
     assert "row 8, counted from 1, has numbers far outside" in found(gaussian(X, y), "Y06", new=new).reason
     assert found(logistic(X, y), "Y06", new=new).section == "not applicable"
@@ -35,7 +35,7 @@ def test_one_absurd_row_is_told_of_however_few_rows_there_are():
     assert found(case, "Y06", new=new).section == "passed"
     finding = found(case, "Y06", new=new * 0 + [1e4, -1e4])
     assert finding.section == "tip"
-    assert "row 1, counted from 1, is far beyond any training row" in finding.reason
+    assert "row 1, counted from 1, is much less probable than any training row" in finding.reason
 
 
 def test_one_far_number_among_many_columns_is_told_of():

@@ -17,7 +17,7 @@ from bayesclf.models.logistic.density import LogisticDensity
 SHORT = bc.engines.Slice(draws=60, tune=20, chains=2)
 LAPLACE = bc.engines.Laplace(draws=500, limit=FINITE_VARIANCE)
 NOTE = (
-    r"the posterior was drawn around its mode \(Laplace\), corrected by importance weights: the proposals are worth "
+    r"the posterior was sampled by Laplace approximation, corrected by importance weights: the proposals are worth "
     r"(\d,\d{3}) "
 )
 
@@ -61,7 +61,7 @@ def test_laplace_where_it_is_as_good(overlapping: tuple[Any, Any], sizes: list[i
 
 def test_slices_of_other_models_are_refused_for_what_works() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
-    with pytest.raises(Refused, match="slices are for logistic regression; use inference='auto' instead"):
+    with pytest.raises(Refused, match="inference='slice' is for logistic regression; use inference='auto' instead"):
         bc.GaussianNB(inference="slice").fit(X, y)
     assert bc.GaussianNB(inference="auto").fit(X, y).draws_ is not None
 
@@ -73,7 +73,7 @@ def test_slices_otherwise(sizes: list[int]) -> None:
     assert clf.inference_ == SHORT
     assert sizes == [laplace.LEAST_PROPOSALS, *[laplace.MOVED_PROPOSALS] * laplace.MOVES]
     [note] = clf.notes_
-    assert note.startswith("the posterior was sampled by chains on slices, as draws around its mode (Laplace) would")
+    assert note.startswith("the posterior was sampled by slice sampling, because the Laplace approximation would")
     asked_for = bc.LogisticRegression(prior_scale=2.5, inference=SHORT, random_state=3).fit(X, y)
     np.testing.assert_array_equal(clf.predict_proba(X), asked_for.predict_proba(X))
 
@@ -122,7 +122,7 @@ def test_nuts_where_slices_are_worth_less(
     _, engine, note = attempt(model, Auto(bc.engines.Laplace(limit=-1.0), short, SHORT), seed=0)
     by_slices = classes == 4 and off == 0
     assert engine == (SHORT if by_slices else short)
-    assert note.startswith(f"the posterior was sampled by {'chains on slices' if by_slices else 'NUTS'}, as draws")
+    assert note.startswith(f"the posterior was sampled by {'slice sampling' if by_slices else 'NUTS'}, because the")
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_short_chains_where_longer_ones_would_take_too_long(monkeypatch: pytest.
     clf = bc.LogisticRegression(random_state=1).fit(X[train], y[train])
     assert clf.convergence_problems_[0].startswith("the chains disagree")
     assert clf.inference_ == slices.shortened(clf.model_, bc.engines.Slice())
-    assert "chains on slices that are short" in " ".join(clf.notes_)
+    assert "short chains of slice sampling" in " ".join(clf.notes_)
     assert log_loss(y[test], clf.predict_proba(X[test])) < 0.5
 
 
@@ -188,7 +188,7 @@ def test_unequal_weights_are_a_problem_that_is_told() -> None:
             X, y
         )
     assert len(clf.convergence_problems_) == 1
-    with pytest.raises(Refused, match="the Laplace approximation is refused: k̂"):
+    with pytest.raises(Refused, match="the Laplace approximation is not accurate: k̂"):
         bc.LogisticRegression(prior_scale=50.0, inference="laplace", random_state=0).fit(X, y)
 
 
@@ -196,5 +196,5 @@ def test_too_many_parameters_are_refused_before_their_memory_with_the_engines_th
     monkeypatch.setenv("BAYESCLF_MAX_BYTES", "4e8")  # too little for the draws, which fewer of them would not change
     X, y = np.random.default_rng(0).normal(size=(6, 5_000)), [0, 1] * 3
     size = "the model has 5,001 parameters, and chains sample at most 5,000"
-    with pytest.raises(Refused, match=rf"^{size}; take inference='map', or fewer columns$"):
+    with pytest.raises(Refused, match=rf"^{size}; use inference='map', or fewer columns$"):
         bc.LogisticRegression(inference=bc.engines.NUTS(tune=2_000), prior_scale=1.0).fit(X, y)

@@ -58,7 +58,7 @@ def test_a_diverging_step_is_stopped_and_named(start):
     engine = bc.engines.MAP(bc.engines.GradientAscent(step=1.0, start=start))
     prior = {"prior_scale": 0.1, "intercept_scale": 0.1, "intercept_mean": float(start == "zero")}
     clf = bc.LogisticRegression(**prior, inference=engine)
-    with pytest.warns(ConvergenceWarning, match=r"the step 1 diverges .* take one below 2/L = 0\.0"):
+    with pytest.warns(ConvergenceWarning, match=r"the step 1 diverges .* use one below 2/L = 0\.0"):
         clf.fit(X, y)
     assert not clf.trace_.certificate.converged
     assert clf.trace_.certificate.steps < 20
@@ -167,7 +167,7 @@ def test_on_separable_classes_the_weights_grow_like_the_log_of_the_steps_and_the
     ascent = bc.engines.GradientAscent(step=0.1, passes=20_000, start="zero")
     with pytest.warns(
         ConvergenceWarning,
-        match="after 20,000 steps the weights have not settled, and never would: "
+        match="after 20,000 steps the weights have not converged, and cannot: "
         "the classes are separable: weights on 'x0' put every training row",
     ):
         clf = bc.LogisticRegression(inference=bc.engines.MLE(ascent)).fit(*SEPARABLE)

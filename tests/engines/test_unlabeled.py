@@ -212,7 +212,7 @@ def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
 
 @every_case
 @pytest.mark.parametrize("engine", mainly(["auto", "map", "mle"], "auto"))
-@pytest.mark.filterwarnings("ignore:the draws are too dependent:bayesclf.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:effective sample sizes are too small:bayesclf.errors.ConvergenceWarning")
 def test_every_rule_answers_and_files_give_the_same(case, engine, tmp_path):
     make, X, y = CASES[case]
     clf = make(inference=bc.engines.Augmentation(draws=200, tune=50) if engine == "auto" else engine).fit(X, y, **USE)
@@ -246,7 +246,7 @@ def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
     order = np.random.default_rng(0).permutation(11)
     place = int(np.flatnonzero(order == row)[0])
     refused(
-        rf"column 'z' has 1 infinite value \(inf; rows {place + 1}\)",
+        rf"column 'z' has 1 infinite value \(inf; row {place + 1}\)",
         lambda: gaussian(inference="map").fit(infinite.iloc[order], OF_NUMBERS[order], **USE),
         InputError,
     )
@@ -269,12 +269,10 @@ def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_r
     given = bc.GaussianNB(**prior, inference=engine, random_state=1).fit(X, OF_NUMBERS, **USE)
     np.testing.assert_allclose(clf.predict_proba(X), given.predict_proba(X), rtol=1e-9)
     assert not any("contributes nothing" in note for note in clf.notes_)
-    assert clf.notes_[0].startswith(
-        "column 'z' has one value only, or none, in the rows with a label; all rows set its"
-    )
+    assert clf.notes_[0].startswith("rows with a label have at most one value in column 'z'; default priors of this")
     assert not any("one value" in note for note in given.notes_)
     nowhere = bc.GaussianNB(inference="map").fit(X.assign(z=0.5), OF_NUMBERS, **USE)
-    assert nowhere.notes_[0] == "column 'z' has one value only, or none, and contributes nothing"
+    assert nowhere.notes_[0] == "column 'z' has at most one value and contributes nothing"
 
 
 # Labels
@@ -381,9 +379,9 @@ CANNOT = {
     ),
     "fractions of rows": (
         lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=HALVES, **USE),
-        "weights that are not whole numbers",
+        "weights are not whole numbers",
     ),
-    "words by all documents": (
+    "all documents and labels": (
         lambda: bc.TextNB(vectorizer={"min_df": 2}).fit(["a b", "a c", "a"], [1, 0, None], **USE),
         "vectorizer option 'min_df' .* not for rows without a label",
     ),
@@ -409,7 +407,7 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     refused("cannot be updated", lambda: clf.partial_fit(WORDS, ["no"] * 12))
     refused("cannot be turned into a prior", clf.as_prior)
     if engine != "map":
-        sentence = "does not keep these, to be fitted again without a row; take method='psis'"
+        sentence = "does not keep these, to be fitted again without a row; use method='psis'"
         refused(sentence, lambda: bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="exact"))
     refused("8 training rows have no label", clf.model_.log_evidence)
     refused("8 training rows have no label", clf.model_.pymc)
@@ -424,7 +422,7 @@ def test_what_rests_on_all_labels_says_so():
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 60)])})
     y = pd.Series(["a"] * 60 + ["b"] * 60).where(np.arange(120) % 6 == 0, None)
     clf = bc.GaussianNB(random_state=0, inference=bc.engines.Augmentation(draws=250)).fit(X, y, **USE)
-    with pytest.raises(InputError, match=r"y has 100 missing labels \(rows 2, 3"):
+    with pytest.raises(InputError, match=r"y has no label in rows 2, 3"):
         clf.score(X, y)
     there = y.notna()
     assert clf.score(X[there], y[there]) > 0.9

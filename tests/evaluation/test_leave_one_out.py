@@ -185,7 +185,7 @@ class TestAuto:
             PredictionWarning, match=r"would take \d+e\+\d+ random numbers \(limit 1e\+04\); compare by cross"
         ):
             assert bc.loo(clf, X, y).warning
-        with pytest.raises(Refused, match=r"random numbers .*; take method='psis', or K-fold cross-validation"):
+        with pytest.raises(Refused, match=r"random numbers .*; use method='psis', or K-fold cross-validation"):
             bc.loo(clf, X, y, method="exact")
 
     def test_a_closed_form_needs_no_weights(self, wide, monkeypatch):

@@ -151,7 +151,7 @@ def seeing(place):
 class TestRefusals:
     def test_a_comparison_of_the_gibbs_classifier_alone(self, table):
         found = bc.compare({"gnb": bc.GaussianNB()}, *table, ["gibbs"], cv=2)
-        message = "no line can be part of a stack; gnb under gibbs: it answers each row by one drawn hypothesis"
+        message = "no model can be stacked; gnb under gibbs: it answers each row by one drawn hypothesis"
         with pytest.raises(Refused, match=message):
             found.stack()
 
@@ -159,7 +159,7 @@ class TestRefusals:
         X = pd.DataFrame({"a": ["x"] * 5 + ["y"] * 6})
         y = np.array([0] * 5 + [1] * 5 + [0])
         found = bc.compare({"nb": bc.CategoricalNB()}, X, y, ["mle"], cv=LeaveOneOut())
-        message = "every line gave the label of row 11 the probability 0, so that no mixture of them is best"
+        message = "every model gave the label of row 11 the probability 0, so no mixture is best"
         with pytest.raises(Refused, match=message):
             found.stack()
 

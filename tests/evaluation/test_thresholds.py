@@ -130,5 +130,5 @@ class TestOfAComparison:
     def test_lines_that_there_are_not_and_rules_that_cannot_answer(self, comparison):
         with pytest.raises(InputError, match="no row gnb gibbs; its rows are gnb map, "):
             comparison.threshold_curve("gnb", "gibbs")
-        with pytest.raises(Refused, match="lr has no answers under the rule bayes-optimal: a fit by MAP leaves no"):
+        with pytest.raises(Refused, match="lr has no answers under the rule bayes-optimal: a fit by MAP has no"):
             comparison.threshold_curve("lr", "bayes-optimal")

@@ -150,7 +150,7 @@ def test_rows_in_parts_keep_the_concentration(rng):
     for some in np.array_split(np.arange(60), 4):
         parts.partial_fit(X[some], y[some], classes=[0, 1, 2])
     assert (parts.model_.blocks[0].family.alpha == LEFT_OUT.median).all()
-    assert "give alpha a number, or call fit" in parts.notes_[0]
+    assert "set alpha, or call fit" in parts.notes_[0]
     whole = of_counts(LEFT_OUT).partial_fit(X, y)
     np.testing.assert_array_equal(parts.predict_proba(X, "predictive"), whole.predict_proba(X, "predictive"))
 

@@ -147,16 +147,16 @@ def columns_of(path: Path) -> str:
 
 
 def texts(path: Path) -> list[str]:
-    """Return the strings of a module beside its docstrings, with "…" for each expression in them."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-    parts = {id(part) for node in formatted for part in ast.walk(node) if part is not node}
-    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone | parts]
+    """Return the strings of a module beside its docstrings, with "{…}" for each value in them."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    formatted = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+    parts = {id(part) for node in formatted for part in node.values}
+    parts |= {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     filled = [
-        "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values) for node in formatted
+        "".join(part.value if isinstance(part, ast.Constant) else "{…}" for part in node.values) for node in formatted
     ]
-    return filled + [node.value for node in constants if isinstance(node.value, str)]
+    constants = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in parts]
+    return filled + [value for value in constants if isinstance(value, str)]
 
 
 def quiet_environment() -> None:

@@ -202,8 +202,8 @@ class TestExplain:
             ({"outcome": "ill", "against": "ill"}, InputError, "row 1 has 'ill' on both sides"),
             ({"outcome": ["ill"] * 3}, InputError, r"one for each of the 90 rows, not shape \(3,\)"),
             ({"ci_prob": 1.0}, InputError, "ci_prob must be a number between 0 and 1"),
-            ({"rule": "predictive"}, Refused, "take one of 'mle', 'map', 'mean', 'bayes-optimal'"),
-            ({"rule": "gibbs"}, Refused, "the hypotheses of rule 'gibbs'"),
+            ({"rule": "predictive"}, Refused, "one of 'mle', 'map', 'mean', 'bayes-optimal'"),
+            ({"rule": "gibbs"}, Refused, "the rule 'gibbs' uses other hypotheses"),
             ({"rule": "best"}, InputError, "unknown rule"),
         ],
     )

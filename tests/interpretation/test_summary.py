@@ -120,7 +120,7 @@ def test_where_no_draw_is_at_hand_the_table_says_why_and_the_rest_works(kind, tm
     y = np.arange(20) % 2
     if kind == "no parameter":
         X, clf = np.full((20, 1), 3.0), bc.NaiveBayes(class_prior="uniform", random_state=3)
-        why = "the model has none, as no column is informative"
+        why = "the model has no parameters, because no column is informative"
     else:
         monkeypatch.setattr("bayesclf.engines.inference.POSTERIOR_BYTES", 0)
         X = np.random.default_rng(1).poisson(2.0, (20, 4))
@@ -128,7 +128,7 @@ def test_where_no_draw_is_at_hand_the_table_says_why_and_the_rest_works(kind, tm
     clf.fit(X, y)
     with pytest.raises(Refused, match=f"there is no parameter to summarize: .*{why}"):
         clf.summary()
-    with pytest.raises(Refused, match=r"too large to keep in memory|the model has none"):
+    with pytest.raises(Refused, match=r"too large to keep in memory|the model has no parameters"):
         clf.to_datatree(X, y)
     assert "P01" not in {finding.code for finding in clf.diagnose(X, y).issues}
     clf.report(tmp_path / "report.html", X, y)

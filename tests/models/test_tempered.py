@@ -172,7 +172,7 @@ def test_a_row_out_of_reach_is_not_counted():
 def test_rows_in_parts_are_gone():
     X, y = table(60)
     clf = explicit().partial_fit(X, y)
-    with pytest.raises(Refused, match="came in parts are gone; fit and fit_stream learn"):
+    with pytest.raises(Refused, match="of partial_fit are not kept; fit and fit_stream learn"):
         clf.predict(X, rule="tempered")
 
 
@@ -181,7 +181,7 @@ def test_rows_without_a_closed_form_are_refused():
     X, y = table(60)
     X[0, 0] = np.nan
     clf = bc.GaussianDiscriminantAnalysis(inference=bc.engines.Augmentation(draws=50), random_state=1).fit(X, y)
-    with pytest.raises(Refused, match=r"no row can be left out in closed form \(.*\); take another rule"):
+    with pytest.raises(Refused, match=r"no row can be left out in closed form \(.*\); use another rule"):
         clf.predict(X, rule="tempered")
 
 

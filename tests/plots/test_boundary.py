@@ -144,7 +144,7 @@ def test_more_columns_words_and_other_labels_are_named(rows):
         plots.decision_boundary(fit, X[["a", "b"]], y, features=("a", "b"))
     with pytest.raises(InputError, match="'other' was not among"):
         plots.decision_boundary(fit, X, ["other"] * 60, features=("a", "b"))
-    with pytest.raises(Refused, match="leaves no posterior"):
+    with pytest.raises(Refused, match="has no posterior"):
         plots.decision_boundary(bc.GaussianNB(inference="map").fit(X[["a", "b"]], y), X, y, rules=["bayes-optimal"])
 
 

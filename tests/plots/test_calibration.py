@@ -15,6 +15,7 @@ from bayesclf import plots
 from bayesclf.classifiers.base import CI_PROB
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError
+from bayesclf.evaluation import score_table
 from bayesclf.plots import calibration, style
 from bayesclf.wording import pair
 
@@ -51,14 +52,14 @@ def test_one_row_and_constant_probabilities_are_one_point(rows):
     figure.canvas.draw()
 
 
-def test_panels_hold_the_curves_and_the_errors_of_the_table(comparison):
+def test_panels_hold_the_curves_and_the_calibration_errors(comparison):
     figure = plots.reliability(comparison, "nb")
-    table = comparison.table.set_index(["model", "rule"])[["calibration_error", "calibration_error_se"]]
     for rule, ax in zip(comparison.rules_of("nb"), figure.axes, strict=True):
         curve = calibration.reliability_curve(*comparison.stacked("nb", rule), comparison.seed)
         (drawn,) = of_color(ax.lines, style.RULE_STYLE[rule].color)
         np.testing.assert_allclose(drawn.get_xydata(), np.column_stack([curve.confidence, curve.accuracy]))
-        assert ax.get_title(loc="left") == f"{rule}  {pair(*table.loc['nb', rule])}"
+        judged = score_table.calibration(comparison, ("nb", rule))
+        assert ax.get_title(loc="left") == f"{rule}  {pair(judged.error, judged.standard_error)}"
     assert "nb: reliability (calibration error)" in texts(figure)
 
 

@@ -64,7 +64,7 @@ def test_curves_of_hostile_names_and_numbers_of_rows_are_named_in_plain(sizes):
     ("table", "sentence"),
     [
         (curves(["nb"], ["map"]).drop(columns="mean"), "no column 'mean'"),
-        (curves(["nb"], ["map"]).iloc[:0], "nothing to draw"),
+        (curves(["nb"], ["map"]).iloc[:0], "to draw at any training size"),
     ],
 )
 def test_a_table_that_cannot_be_drawn(table, sentence):

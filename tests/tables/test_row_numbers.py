@@ -23,11 +23,11 @@ def table(cell, like=(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)):
 
 WORDS = ("some words",) * 6
 CASES = {
-    "infinite": (bc.GaussianNB(), table(np.inf), r"\(inf; rows 5\)"),
+    "infinite": (bc.GaussianNB(), table(np.inf), r"\(inf; row 5\)"),
     "infinite beside a block": (
         bc.NaiveBayes({("x", "z"): "conditional-gaussian"}),
         table(np.inf).assign(z=list("ababab")),
-        r"\(inf; rows 5\)",
+        r"\(inf; row 5\)",
     ),
     "negative": (bc.MultinomialNB(), table(-1.0), r"holds -1 \(row 5\)"),
     "missing count": (bc.MultinomialNB(), table(np.nan), r"\(NaN, row 5\)"),
@@ -36,7 +36,7 @@ CASES = {
     "sparse, infinite": (bc.LogisticRegression(), sparse.csr_array(table(np.inf).to_numpy()), r"value \(row 5\)"),
     "no text": (bc.TextNB(), table(7, WORDS), r"holds 7 \(row 5\)"),
     "missing text": (bc.TextNB(event_model="bernoulli"), table(None, WORDS), r"missing document \(row 5\)"),
-    "missing in a regression": (bc.LogisticRegression(missing="error"), table(np.nan), r"\(rows 5\)"),
+    "missing in a regression": (bc.LogisticRegression(missing="error"), table(np.nan), r"\(row 5\)"),
 }
 
 

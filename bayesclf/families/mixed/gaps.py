@@ -110,7 +110,7 @@ class Network:
         for pattern, rows in by_pattern(~seen):
             for j in np.flatnonzero(self.needed(pattern) & ~pattern):
                 unseen = are_categories(self.axes)[j] and (codes[rows, j] == UNSEEN).any()
-                lacking = "levels that the prior lacks, so that they count as missing cells," if unseen else ""
+                lacking = "levels that the prior lacks, which count as missing cells," if unseen else ""
                 return f"column {self.axes.features[j]!r} has {lacking or 'missing cells'} that others depend on"
         return ""
 
@@ -191,7 +191,7 @@ def incomplete_rows(network: Network, statistics: GroupedMoments, chains: int) -
         if prod(sizes) > LARGEST_SUM or total > LARGEST_COMPLETIONS:
             raise Refused(
                 f"the missing cells of the training rows have {total:,} completions (limit {LARGEST_COMPLETIONS:,}, "
-                f"and {LARGEST_SUM:,} of a row); fill some in, fit with missing='level' or with fewer edges"
+                f"{LARGEST_SUM:,} per row); fill in cells, or fit with missing='level' or fewer edges"
             )
         values = np.indices(sizes).reshape(len(sizes), -1).T if sizes else np.zeros((1, 0), dtype=np.intp)
         used = tuple(own for own in network.regressions if wanted[own.of])

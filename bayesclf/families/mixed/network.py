@@ -142,7 +142,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         if plain.regressions and labels * plain.regressions[-1].ends[1] > LARGEST_PARAMETERS:
             raise Refused(
                 f"the regressions have {labels} × {plain.regressions[-1].ends[1]:,} coefficients (limit "
-                f"{LARGEST_PARAMETERS:,}); take fewer columns or edges, or naive Bayes"
+                f"{LARGEST_PARAMETERS:,}); use fewer columns or edges, or naive Bayes"
             )
         kappa, a = 1.0 if self.kappa is None else self.kappa, 1.5 if self.a is None else self.a
         resolved = replace(plain, of_numbers=regressions.unit_information(plain.regressions, statistics, kappa, a))
@@ -520,7 +520,7 @@ def _require_estimate(reason: str) -> None:
     """Raise `DoesNotExist` for a reason why the posterior has no closed form; nothing where it is empty."""
     if reason:
         raise DoesNotExist(
-            f"{reason}, where the estimates of a network with numbers are not computed; take inference='augmentation' "
+            f"{reason}, where the estimates of a network with numbers are not computed; use inference='augmentation' "
             "and a rule that averages over the posterior, such as 'bayes-optimal'"
         )
 

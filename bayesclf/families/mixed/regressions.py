@@ -433,9 +433,10 @@ def _reason(own: Regression, axes: Axes, sums: Sums, constant: NDArray[np.bool_]
     if sums.n[label, place] == 0:
         return f"{who} no value in {joined(columns)}{where}"
     if sums.n[label, place] <= own.width or not own.on:
-        return f"{who} too few different values in column {name!r}{where} for a variance by maximum likelihood"
+        why = "for a variance by maximum likelihood; use the rule 'map'"
+        return f"{who} too few different values in column {name!r}{where} {why}"
     involved = compress(columns, collinear(sums.scatter[label, place], constant))
     return (
-        f"{who} collinear or constant columns ({joined(involved)}){where}, so that the regression of {name!r} is not "
-        "unique by maximum likelihood; leave one of them out, or take the rule 'map', whose prior makes it unique"
+        f"{who} collinear or constant columns ({joined(involved)}){where}, so the maximum likelihood regression of "
+        f"{name!r} is not unique; drop one column, or use the rule 'map'"
     )

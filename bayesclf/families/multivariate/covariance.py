@@ -41,8 +41,8 @@ FEW_ROWS, COORDINATES = 8, 16
 """Up to so many rows, so many coordinates are whitened at a time: reading the factors takes longer than computing."""
 
 COLLINEAR = (
-    "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
-    "from the rows; drop such a column, or give m and psi nearer to the rows"
+    "a covariance is numerically singular: columns are nearly collinear, or a given m is far from the rows; "
+    "drop columns, or change m or psi"
 )
 
 
@@ -235,7 +235,7 @@ def estimate(
         now, after = after, maximization(expectation(statistics, after))
         if _change(now, after) < TOLERANCE:
             return after
-    reason = f"the estimate has not converged after {STEPS} steps: too few rows have the same cells"
+    reason = f"EM has not converged after {STEPS} steps, perhaps because too few rows have values in the same columns"
     raise DoesNotExist(f"{reason}; use inference='augmentation', or drop columns")
 
 

@@ -58,8 +58,8 @@ INTERVAL_DRAWS = 4000
 """Draws of which an interval of ν in words is made."""
 
 UPDATED = (
-    "a prior of covariances that is the posterior of other rows, with its degrees of freedom learned, has no page of "
-    "PyMC; fit all rows together, or give nu"
+    "a covariance prior from an earlier fit has no PyMC model if its degrees of freedom were learned; fit all rows "
+    "together, or give nu"
 )
 
 CACHE_BYTES = 2**28

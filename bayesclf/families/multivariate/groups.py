@@ -120,7 +120,7 @@ class GroupedMoments(Statistics):
         constraints.require_bytes(
             (COPIES + COPIES_OF_CLASS * len(axes.labels) + float(COPIES_OF_GROUP) * len(merged)) * 8 * d**2,
             f"covariances of {d:,} columns",
-            "take fewer columns (--drop on the command line) or another model, such as naive Bayes",
+            "use fewer columns (--drop on the command line) or another model, such as naive Bayes",
         )
         moments = merge(which, len(merged), n, mean, None if scatter is None else scatter[some])
         return cls(axes, merged, *moments)

@@ -322,7 +322,7 @@ class EveryTree(Family[PairCounts]):
             first = int(absent.argmax())
             raise Refused(
                 f"column {axes.features[first]!r} has {counted(int(absent[first]), 'missing cell')}, and sums over all "
-                "trees take complete training rows only; fit with missing='level', fill the cells, or take "
+                "trees take complete training rows only; fit with missing='level', fill the cells, or use "
                 "structure='tan'"
             )
         return super().statistics(X, y, axes, sample_weight)
@@ -338,7 +338,7 @@ class EveryTree(Family[PairCounts]):
         features = len(statistics.axes.features)
         if features > MOST_FEATURES:
             raise Refused(
-                f"sums over all trees of {features} columns are too large (limit {MOST_FEATURES}); take fewer columns, "
+                f"sums over all trees of {features} columns are too large (limit {MOST_FEATURES}); use fewer columns, "
                 "or structure='tan'"
             )
         cells = TreeTables(statistics.axes).cells * len(statistics.axes.labels)

@@ -77,14 +77,14 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         if shape[0] * shape[1] > LARGEST_THETA:
             cells = f"{shape[1]:,}" if shape[1] < 10**12 else f"{shape[1]:.0e}"
             raise Refused(
-                f"{self._what(layout)} has {shape[0]} × {cells} probabilities (limit {LARGEST_THETA:,}); take fewer "
+                f"{self._what(layout)} has {shape[0]} × {cells} probabilities (limit {LARGEST_THETA:,}); use fewer "
                 "columns, or naive Bayes"
             )
         alpha = broadcast("alpha", self.alpha, shape, "outcome, cell")
         if (different := np.flatnonzero((alpha != layout.tied(alpha)).any(axis=0))).size:
             raise InputError(
-                f"alpha gives the cell {layout.names()[different[0]]!r} other concentrations in some classes than in "
-                "others, but its column does not depend on the class; give the same number for all classes"
+                f"alpha differs between classes in the cell {layout.names()[different[0]]!r}, whose column does not "
+                "depend on the class; give one number for all classes"
             )
         return replace(self, alpha=alpha, axes=statistics.axes)
 

@@ -48,8 +48,8 @@ class MixedRows(Statistics):
     def in_memory(self) -> Self:
         """Return the rows, or raise `Refused` for more than memory may hold."""
         rows, columns = self.X.shape
-        what = f"{rows:,} rows of {columns} columns, kept to cut numbers at their quantiles,"
-        require_bytes(COPIES * 8.0 * self.X.size, what, "take fewer rows, or structure='tan', which needs sums only")
+        what = f"{rows:,} rows of {columns} columns, kept to bin numbers at quantiles,"
+        require_bytes(COPIES * 8.0 * self.X.size, what, "use fewer rows, or structure='tan', which needs sums only")
         return self
 
     def __add__(self, other: Self) -> Self:
@@ -190,8 +190,8 @@ class EveryTreeOfCells(Family[MixedRows]):
             if len(own.borders) > 2
         ]
         whole = [repr(self.axes.features[j]) for j, own in self.numbers() if len(own.borders) == 2]
-        said = f"numbers enter the trees as cells, cut near quantiles: {listed(cuts, LISTED_NAMES, AND_MORE)}"
-        few = f"too few rows to cut numbers, so that their values do not count: {listed(whole, LISTED_NAMES, AND_MORE)}"
+        said = f"the trees bin numbers near quantiles: {listed(cuts, LISTED_NAMES, AND_MORE)}"
+        few = f"too few rows to bin numbers, whose values are not used: {listed(whole, LISTED_NAMES, AND_MORE)}"
         return [said] * bool(cuts) + [few] * bool(whole)
 
     def mle(self, statistics: MixedRows) -> Parameters:

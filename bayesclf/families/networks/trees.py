@@ -86,7 +86,7 @@ class PairCounts(Statistics):
         if n_labels * n_levels**2 > LARGEST_COUNTS:
             size = f"{n_labels} × {n_levels:,}² numbers (limit {LARGEST_COUNTS:,})"
             raise Refused(
-                f"the pairs of values of {len(axes.features)} columns need {size}; take fewer columns, or naive Bayes"
+                f"the pairs of values of {len(axes.features)} columns need {size}; use fewer columns, or naive Bayes"
             )
         counts = np.zeros((n_labels, n_levels, n_levels))
         cells, step = dirichlet.cells_of(X, axes.sizes), max(1, BLOCK_CELLS // max(n_levels, 1))

@@ -119,12 +119,12 @@ class LogisticDesign:
     def require_memory(self, rows: int) -> None:
         """Raise `Refused` where the columns of that many training rows would take too much memory, unless sparse."""
         what = f"the {len(self):,} columns of {rows:,} rows"
-        remedy = "leave columns out (--drop on the command line) or take another model"
+        remedy = "leave columns out (--drop on the command line) or use another model"
         if self.sizes and max(self.sizes) > len(self) / 2:
             widest = int(np.argmax(self.sizes))
             name = self.category_names[widest]
             what = f"column {name!r} has {self.sizes[widest]:,} levels, a weight for each, so that {what}"
-            remedy = f"leave {name!r} out (--drop on the command line) or take another model, such as naive Bayes"
+            remedy = f"leave {name!r} out (--drop on the command line) or use another model, such as naive Bayes"
         constraints.require_bytes(COPIES * 8.0 * rows * (1 + len(self)), what, remedy)
 
     def matrix(self, rows: Rows) -> Matrix:
@@ -386,10 +386,9 @@ def about_joined(frame: Any, known: tuple[Column, ...]) -> list[str]:
     return [
         f"column {column.name!r} has {len(columns.levels_of(frame[column.name], 'ignore')):,} levels, "
         + (
-            f"of which the {len(column.levels) - 1} most frequent have weights of their own and the others, and new "
-            "ones, share one"
+            f"of which the {len(column.levels) - 1} most frequent have their own weights; rare and new levels share one"
             if len(column.levels) > 1
-            else "each of one row; they share one weight with new ones"
+            else "each in one row; they and new levels share one weight"
         )
         for column in joined
     ]
@@ -429,8 +428,5 @@ def refuse_missing(frame: pd.DataFrame) -> None:
     for name in frame:
         empty = np.flatnonzero(frame[name].isna())
         if empty.size:
-            rows = listed(row_numbers(frame, empty), LISTED_ROWS)
-            raise InputError(
-                f"column {name!r} has {empty.size} missing cells (rows {rows}); fill them in, or fit with "
-                "missing='impute'"
-            )
+            rows = f"row{'s' * (empty.size > 1)} {listed(row_numbers(frame, empty), LISTED_ROWS)}"
+            raise InputError(f"column {name!r} has missing cells ({rows}); fill them in, or fit with missing='impute'")

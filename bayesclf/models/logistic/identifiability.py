@@ -96,7 +96,7 @@ def separation_sentence(columns: Integers, names: tuple[str, ...], alone: Sequen
     if len(alone) == 1:
         why = f"weights on {some} put class {alone[0]!r} on one side or on the boundary, and all others on the other"
     return (
-        f"the classes are separable: {why}, and the likelihood grows with them without bound; take rule 'map', or the "
+        f"the classes are separable: {why}, and the likelihood grows with them without bound; use rule 'map', or the "
         "posterior"
     )
 

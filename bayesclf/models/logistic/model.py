@@ -130,7 +130,7 @@ class LogisticModel:
         if len(self.labels) < 2:
             raise InputError(f"logistic regression needs at least two classes, not {len(self.labels)}")
         if self.learns and (reason := not_learnable(self.X, self.size)):
-            raise Refused(f"the prior scale is not learned, because {reason}; take a number, such as prior_scale=2.5")
+            raise Refused(f"the prior scale is not learned, because {reason}; use a number, such as prior_scale=2.5")
         _ = self.weight_prior  # raises here if a setting does not fit the columns
 
     @property
@@ -151,7 +151,7 @@ class LogisticModel:
         counts = self.label_counts
         if not counts.all():
             empty = self.labels[int(np.argmin(counts))]
-            raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
+            raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; use rule 'map'")
         # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
         X, y = self._likelihood.X, self._likelihood.y
@@ -167,7 +167,7 @@ class LogisticModel:
             self._refuse(find_separation(X, y, self._likelihood.stored(space.weights(optima.theta[0]))))
             optima = newton(reduced, optima.theta)
         if not optima.found[0]:
-            raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
+            raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; use rule 'map'")
         return {**self.hypotheses(space.weights(optima.theta[0])[None]), **self.unmoved("mle")}
 
     def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
@@ -178,8 +178,8 @@ class LogisticModel:
         if not isinstance(X, np.ndarray):
             if X.shape[1] > DENSE_PARAMETERS:
                 raise DoesNotExist(
-                    f"maximum likelihood of {X.shape[1]:,} weights on a sparse table is not searched for, as that "
-                    f"needs dense matrices, with a limit of {DENSE_PARAMETERS:,} columns; take rule 'map'"
+                    f"maximum likelihood of {X.shape[1]:,} weights on a sparse table needs a dense matrix (limit "
+                    f"{DENSE_PARAMETERS:,} columns); use the rule 'map'"
                 )
             space = ColumnSpace.of(X, likelihood.weight)
             space = replace(space, mean=space.mean - self.design.centre / self.design.scale)
@@ -302,7 +302,7 @@ class LogisticModel:
         if self.size > DENSE_PARAMETERS:
             raise Refused(
                 f"the Laplace approximation of {self.size} parameters is refused: the limit is {DENSE_PARAMETERS}; "
-                "take inference='map', or fewer columns"
+                "use inference='map', or fewer columns"
             )
         modes = Modes(self._searched, self.weight_prior, self._maximized, self.kept_below)
         start = self._first if self.learns else self.weight_prior.coordinates(self._mode)
@@ -578,7 +578,7 @@ class LogisticModel:
             empty = self.labels[int(np.argmin(self.label_counts))]
             return (
                 f"class {empty!r} has no rows and the intercept's prior is flat, so the posterior has no maximum "
-                "and no finite mass; take a finite intercept_scale"
+                "and no finite mass; use a finite intercept_scale"
             )
         return ""
 
@@ -701,8 +701,8 @@ def logits(correlation: Array) -> Array:
 
 
 IN_MEMORY = (
-    "a model that was fitted to batches does not hold its rows, which {what} needs all at once; fit in memory, or take "
-    "inference='map' and rules of a point"
+    "a model fitted to batches does not keep its rows, which {what} needs; fit in memory, or use inference='map' and "
+    "its plug-in rules"
 )
 """Why something is refused."""
 SAME = 1e-9
@@ -778,7 +778,7 @@ class StreamedModel(LogisticModel):
     def improper(self) -> str:
         """Return that a flat prior is refused, as the posterior may have no maximum then."""
         flat = self.weight_prior.flat
-        return "over batches a flat prior is not allowed; take a finite intercept_scale" if flat else ""
+        return "over batches a flat prior is not allowed; use a finite intercept_scale" if flat else ""
 
     def mle(self) -> NoReturn:
         """Raise, as whether there is a maximum would need all rows."""
@@ -807,7 +807,7 @@ class StreamedModel(LogisticModel):
         """Return the mode, or raise `Refused` where Newton's method does not find it: others take too many passes."""
         optima = newton(objective, start[None])
         if not optima.found[0]:
-            raise Refused("the posterior mode was not found over batches; take a smaller prior_scale, or fit in memory")
+            raise Refused("the posterior mode was not found over batches; use a smaller prior_scale, or fit in memory")
         return np.asarray(optima.theta[0])
 
     @cached_property

@@ -177,7 +177,7 @@ class LogisticPrior:
         if symmetric and (mean.any() or self.intercept_mean):
             raise InputError(
                 "prior_mean or intercept_mean is not 0, and with more than two classes it has no meaning under a "
-                "symmetric prior; take prior_form='reference'"
+                "symmetric prior; use prior_form='reference'"
             )
         sds, unseen_scale = self.scales(design, DEFAULT_SCALE if settings is None else 1.0)
         learned, unseen_learned = (np.isnan(some) for some in self.scales(design, np.nan if settings else 1.0))

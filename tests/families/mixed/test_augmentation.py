@@ -170,7 +170,7 @@ def test_levels_that_a_prior_lacks_are_named_as_such(rng):
     X, _, y = fruit(rng)
     prior = bc.BayesNetClassifier(EDGES, random_state=1).fit(X, y).as_prior()
     later = X.assign(color="blue")
-    with pytest.raises(Refused, match="column 'color' has levels that the prior lacks, so that they count as missing"):
+    with pytest.raises(Refused, match="column 'color' has levels that the prior lacks, which count as missing"):
         prior.set_params(inference="exact").fit(later, y)
     drawn = prior.set_params(inference=SHORT).fit(later, y)
     gaps = prior.fit(X.assign(color=None), y)

@@ -69,5 +69,5 @@ def test_one_concentration_for_all_classes():
     alpha = np.full((3, 2 + 4 + 6 + 3), 2.0)
     network(alpha=alpha).fit(X, y)
     alpha[1, 0] = 3.0
-    with pytest.raises(InputError, match="alpha gives the cell 'rain=no' other concentrations in some classes"):
+    with pytest.raises(InputError, match="alpha differs between classes in the cell 'rain=no'"):
         network(alpha=alpha).fit(X, y)

@@ -73,7 +73,7 @@ WIDE = bc.LogisticRegression(prior_scale=50.0, random_state=1)
 
 def test_laplace_refuses_what_is_far_from_normal() -> None:
     clf = clone(WIDE).set_params(inference="laplace")
-    with pytest.raises(Refused, match=r"is refused: k̂ = .* is above 0\.7, .*; use inference='slice'"):
+    with pytest.raises(Refused, match=r"is not accurate: k̂ = .* is above 0\.7, .*; use inference='slice'"):
         clf.fit(*load_wine(return_X_y=True))
 
 
@@ -88,7 +88,7 @@ def test_nuts_under_a_wide_prior(name: str) -> None:
 @pytest.mark.parametrize("engine", ["laplace", "nuts", "slice", "auto"])
 def test_an_improper_posterior_is_refused(engine: str) -> None:
     clf = bc.LogisticRegression(prior_scale=2.5, intercept_scale=np.inf, inference=ENGINES[engine])
-    with pytest.raises(Refused, match=r"class '2' has no rows and the intercept's prior is flat, .* take a finite"):
+    with pytest.raises(Refused, match=r"class '2' has no rows and the intercept's prior is flat, .* use a finite"):
         clf.fit(X, NOISY, classes=[0, 1, 2])
 
 

@@ -325,10 +325,10 @@ class TestRefusals:
 
         X, y = np.eye(4)[[0, 1, 2, 3, 0, 1]], [0, 1, 0, 1, 0, 1]
         clf = bc.LogisticRegression(prior_scale=LearnedScale(), inference="map")
-        with pytest.raises(Refused, match=r"not learned, because the table is sparse; take a number"):
+        with pytest.raises(Refused, match=r"not learned, because the table is sparse; use a number"):
             clf.fit(sparse.csr_array(X), y)
         wide = np.random.default_rng(0).normal(size=(4, 3_100))
-        with pytest.raises(Refused, match=r"the model has 3,101 weights and the limit is 3,000; take a number"):
+        with pytest.raises(Refused, match=r"the model has 3,101 weights and the limit is 3,000; use a number"):
             clf.fit(wide, [0, 1, 0, 1])
 
 

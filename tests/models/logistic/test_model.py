@@ -62,7 +62,7 @@ class TestMap:
         assert model.log_class_prior(model.map())[0, 2] == -np.inf
         with pytest.raises(DoesNotExist, match="class 'c' has no rows"):
             model.mle()
-        with pytest.raises(DoesNotExist, match="take a finite intercept_scale"):
+        with pytest.raises(DoesNotExist, match="use a finite intercept_scale"):
             replace(model, prior=LogisticPrior(intercept_scale=INF)).map()
 
     @pytest.mark.parametrize("n_labels", [2, 3])

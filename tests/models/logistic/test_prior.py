@@ -34,7 +34,7 @@ class TestPriorSettings:
             ({"prior_scale": np.ones(3)}, r"prior_scale has shape \(3,\); it must be .* array of shape \(2,\)"),
             ({"prior_mean": {"x9": 1.0}}, "prior_mean names 'x9', which no column of the design has"),
             ({"prior_scale": np.ones((2, 2))}, r"prior_scale has shape \(2, 2\)"),
-            ({"prior_mean": 1.0}, "has no meaning under a symmetric prior; take prior_form='reference'"),
+            ({"prior_mean": 1.0}, "has no meaning under a symmetric prior; use prior_form='reference'"),
         ],
     )
     def test_shapes_and_names(self, settings: dict[str, Any], message: str) -> None:

@@ -73,7 +73,7 @@ class TestFits:
         np.testing.assert_allclose(sparsely.predict_interval(rows), densely.predict_interval(X), atol=1e-8)
         np.testing.assert_allclose(sparsely.coef_, densely.coef_, atol=1e-8)
         np.testing.assert_allclose(sparsely.intercept_, densely.intercept_, atol=1e-8)
-        assert sparsely.notes_ == densely.notes_ == ["column 'x3' has one value only, or none, and contributes nothing"]
+        assert sparsely.notes_ == densely.notes_ == ["column 'x3' has at most one value and contributes nothing"]
         explained = [clf.explain(some[:3]).table["contribution"] for clf, some in ((sparsely, rows), (densely, X))]
         np.testing.assert_allclose(*explained, atol=1e-8)
 
