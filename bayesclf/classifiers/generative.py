@@ -582,8 +582,8 @@ class GenerativeClassifier(BayesClassifier):
     @property
     def class_prior_(self) -> Array:
         """P(y = k), (outcome): the posterior mean, the requested point, or what was given."""
-        prior = attributes.fitted_model(self, "class_prior_").class_prior
-        return np.array(prior.probabilities(self._point_parameters("class_prior_"))[0])
+        model = attributes.fitted_model(self, "class_prior_")
+        return np.array(model.class_probabilities(self._point_parameters("class_prior_"))[0])
 
     @property
     def theta_(self) -> Array:

@@ -24,9 +24,9 @@ from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.families.gaussian import Moments
 from bayesclf.models import Model
+from bayesclf.models.linear import Matrix
 from bayesclf.models.logistic.design import (
     LogisticDesign,
-    Matrix,
     WeightedRows,
     about_joined,
     encoded,

@@ -29,7 +29,7 @@ from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families.base import Statistics
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.design import Matrix
+from bayesclf.models.linear import Matrix
 from bayesclf.models.logistic.model import LogisticModel, StreamedModel
 from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging

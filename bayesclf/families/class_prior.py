@@ -79,10 +79,6 @@ class LearntClassPrior:
         """Return the arguments of `bayesclf.pymc_models.labels`."""
         return {"alpha": self.alpha}
 
-    def probabilities(self, parameters: Parameters) -> Array:
-        """Return π (draw, outcome)."""
-        return parameters["pi"]
-
 
 @dataclass(frozen=True)
 class KnownClassPrior:
@@ -129,10 +125,6 @@ class KnownClassPrior:
     def page(self) -> dict[str, Any]:
         """Return the arguments of `bayesclf.pymc_models.labels`."""
         return {"pi": self.pi}
-
-    def probabilities(self, parameters: Parameters) -> Array:
-        """Return π as one hypothesis (draw axis of length 1), whatever the other parameters."""
-        return self.pi[None]
 
 
 type ClassPrior = LearntClassPrior | KnownClassPrior

@@ -14,9 +14,9 @@ from scipy.sparse.csgraph import connected_components
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.families.base import Family, Statistics
-from bayesclf.families.class_prior import ClassPrior
+from bayesclf.families.class_prior import ClassPrior, KnownClassPrior
 from bayesclf.families.page_tables import PageVariable
-from bayesclf.models.logistic.design import LinearScores
+from bayesclf.models.linear import LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.wording import counted
 
@@ -261,10 +261,15 @@ class GenerativeModel:
             parts[name] = block.family.log_prior(block.own(parameters)).log_density.sum(axis=1)
         return parts
 
+    def class_probabilities(self, parameters: Parameters) -> Array:
+        """Return π (draw, outcome); one draw where π is known."""
+        prior = self.class_prior
+        return prior.pi[None] if isinstance(prior, KnownClassPrior) else parameters["pi"]
+
     def log_class_prior(self, parameters: Parameters) -> Array:
-        """Return log π (draw, outcome); one draw where π is known."""
+        """Return log π, likewise."""
         with np.errstate(divide="ignore"):  # of a class that is known not to occur
-            return np.log(self.class_prior.probabilities(parameters))
+            return np.log(self.class_probabilities(parameters))
 
     def log_predictive(self, rows: Rows) -> Array | None:
         """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome), where conjugate.

@@ -28,8 +28,7 @@ from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
-from bayesclf.models.logistic.design import LinearScores
-from bayesclf.posterior import linear
+from bayesclf.models.linear import LinearMixture, LinearScores
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
 
@@ -78,11 +77,15 @@ def average_proba(
     return log_proba, impossible
 
 
+TASK_ROWS = 1024
+"""Rows that one thread averages at a time where log-odds are linear."""
+
+
 def _linear_mean(scores: LinearScores, rows: Rows) -> Array:
     """Return Σ_s w_s P(k | x, h_s) of equally weighted hypotheses with linear scores; as in `LinearMixture.proba`."""
     work = len(rows) * scores.labels * scores.coefficient.shape[2]
-    mixture = linear.LinearMixture(scores, _MEMORY.array)
-    tasks = [rows[start : start + linear.TASK_ROWS] for start in range(0, len(rows), linear.TASK_ROWS)]
+    mixture = LinearMixture(scores, _MEMORY.array)
+    tasks = [rows[start : start + TASK_ROWS] for start in range(0, len(rows), TASK_ROWS)]
     return np.concatenate([np.empty((0, scores.labels)), *each(mixture.proba, tasks, work)])
 
 

@@ -19,7 +19,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.design import LinearScores
+from bayesclf.models.linear import LinearScores
 from bayesclf.models.tempered import alone, densities, tempered
 from bayesclf.tables.columns import Rows
 

@@ -13,9 +13,9 @@ import bayesclf as bc
 from bayesclf import rules
 from bayesclf.errors import Refused
 from bayesclf.families.gaussian import NormalScores
-from bayesclf.models.logistic import design as linear_scores
-from bayesclf.models.logistic.design import LinearScores
-from bayesclf.posterior import averaging, linear as mixture
+from bayesclf.models import linear as linear_scores
+from bayesclf.models.linear import LinearScores
+from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables.columns import Rows
 
@@ -172,7 +172,7 @@ class TestTilesAndThreads:
     @pytest.mark.parametrize("question", QUESTIONS)
     def test_answers_are_the_same_bits_for_any_number_of_threads(self, hypotheses, of_two, monkeypatch, question):
         monkeypatch.setattr(averaging, "LEAST_WORK", 0)
-        monkeypatch.setattr(mixture, "TASK_ROWS", 16)
+        monkeypatch.setattr(averaging, "TASK_ROWS", 16)
         monkeypatch.setattr(averaging, "BLOCK_BYTES", 1)
         for asked in (hypotheses, of_two):
             alone, *shared = (
@@ -189,7 +189,7 @@ class TestTilesAndThreads:
     def test_answers_do_not_depend_on_the_size_of_blocks(self, hypotheses, of_two, monkeypatch, question, sizes):
         whole = [question(asked) for asked in (hypotheses, of_two)]
         for name, size in sizes.items():
-            monkeypatch.setattr(mixture if hasattr(mixture, name) else averaging, name, size)
+            monkeypatch.setattr(linear_scores if hasattr(linear_scores, name) else averaging, name, size)
         for asked, expected in zip((hypotheses, of_two), whole, strict=True):
             np.testing.assert_allclose(question(asked), expected, rtol=1e-12, atol=1e-300)
 
@@ -248,7 +248,7 @@ class TestInterval:
 
 
 class TestGibbs:
-    @pytest.mark.parametrize("size", [1, linear_scores.OWN_BYTES])
+    @pytest.mark.parametrize("size", [1, linear.OWN_BYTES])
     @pytest.mark.parametrize("labels", [2, 3])
     def test_linear_scores_answer_each_row_by_its_own_hypothesis(self, rng, monkeypatch, labels, size):
         monkeypatch.setattr(linear_scores, "OWN_BYTES", size)

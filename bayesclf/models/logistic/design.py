@@ -5,8 +5,8 @@ Training rows with weights, in which duplicate rows are merged, and their column
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
 from bayesclf.families.base import Axes
 from bayesclf.families.gaussian import Moments
+from bayesclf.models.linear import Matrix
 from bayesclf.tables import columns
 from bayesclf.tables.columns import UNSEEN, Column, Rows, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.tables.numbers import BLOCK_CELLS, Numbers, blocks_of, in_each_row
@@ -27,9 +28,6 @@ from bayesclf.wording import LISTED_ROWS, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-
-type Matrix = Array | sparse.csr_array
-"""Rows (row, column) of a design: standardized, or sparse, and then divided by the sds only."""
 
 COPIES = 7
 """Arrays of the size of the design that a fit holds at once, measured."""
@@ -259,89 +257,6 @@ class WeightedRows:
         # Kinds are numbered by first occurrence, so that a row with a new number is the first of its kind.
         first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
         return WeightedRows(self.rows[first], self.y[first], np.bincount(kind, self.weight, minlength=len(kinds)))
-
-
-OWN_BYTES = 2**20
-"""Size of the coefficients that are gathered at once, where each row has its own."""
-
-LARGEST = 1e300
-"""Log-odds that stand for those that are too large for a number."""
-
-
-@dataclass(frozen=True, eq=False)
-class LinearScores:
-    """Scores Σ_j z_j(x) c_jks of label k under hypothesis h_s; the reference label's are 0.
-
-    `columns`: Returns z (row, column) of rows, dense or sparse. The first column is 1; trailing columns that would be 0
-    may be omitted. `coefficient`: c (column, outcome, draw), of all labels except the reference. `reference`: Position
-    of the reference among all labels.
-    """
-
-    columns: Callable[[Rows], Matrix]
-    coefficient: Array
-    reference: int
-
-    @property
-    def labels(self) -> int:
-        """Number of labels, the reference included."""
-        return len(self.coefficient[0]) + 1
-
-    def plus(self, offset: Array) -> LinearScores:
-        """Return the scores with a constant (outcome) added to each label's, less the reference's."""
-        coefficient = self.coefficient.copy()
-        coefficient[0] += (np.delete(offset, self.reference) - offset[self.reference])[:, None]
-        return replace(self, coefficient=coefficient)
-
-    def scores(self, rows: Rows) -> Array:
-        """Return the scores (draw, row, outcome); the memory is laid out (row, outcome, draw)."""
-        out = np.empty((len(rows), self.labels, self.coefficient.shape[2]))
-        return np.moveaxis(self.fill(out, self.columns(rows)), 2, 0)
-
-    def fill(self, out: Array, z: Matrix) -> Array:
-        """Put the scores of rows z (row, column) into `out` (row, outcome, draw), and return it."""
-        flat = out.reshape(len(out), out.shape[1] * out.shape[2])
-        coefficient = self.coefficient[: z.shape[1]].reshape(z.shape[1], -1)
-        # The other labels are those before the reference and those after it.
-        first = self.reference * out.shape[2]
-        last = first + out.shape[2]
-        try:
-            with np.errstate(over="raise", invalid="raise"):
-                product_into(z, coefficient[:, :first], flat[:, :first])
-                product_into(z, coefficient[:, first:], flat[:, last:])
-        except FloatingPointError:
-            flat[:, :first], flat[:, last:] = np.split(_bounded_product(z, coefficient), [first], axis=1)
-        flat[:, first:last] = 0.0
-        return out
-
-    def own(self, rows: Rows, drawn: Integers) -> Array:
-        """Return the scores of each row under its own hypothesis `drawn` (row), shape (row, outcome)."""
-        scores = np.empty((len(rows), self.labels - 1))
-        size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
-        for some in blocks_of(len(rows), 1, size):
-            z = self.columns(rows[some])
-            own = self.coefficient[: z.shape[1], :, drawn[some]]
-            if isinstance(z, np.ndarray):
-                np.einsum("rc,ckr->rk", z, own, out=scores[some])
-            else:
-                scores[some] = np.column_stack([z.multiply(each.T).sum(axis=1) for each in own.swapaxes(0, 1)])
-        return np.insert(scores, self.reference, 0.0, axis=1)
-
-
-def product_into(z: Matrix, coefficient: Array, out: Array) -> None:
-    """Put z @ coefficient into `out`, (row, …)."""
-    if isinstance(z, np.ndarray):
-        np.matmul(z, coefficient, out=out)
-    else:
-        out[:] = z @ coefficient
-
-
-def _bounded_product(z: Matrix, coefficient: Array) -> Array:
-    """Return z @ coefficient, with what overflows at `LARGEST`, where odds are certain too.
-
-    Terms that overflow in opposite directions leave the odds unknown, and count as even.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.nan_to_num(z @ coefficient, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
 
 
 MOST_LEVELS, MANY_LEVELS = 100, 20

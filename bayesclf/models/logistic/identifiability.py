@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.design import LogisticDesign, Matrix
+from bayesclf.models.linear import Matrix
+from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.likelihood import gram
 from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import LISTED_NAMES, listed

@@ -14,7 +14,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.design import Matrix
+from bayesclf.models.linear import Matrix
 from bayesclf.tables.numbers import blocks_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from bayesclf.arrays import Array, DrawZ, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.generative import Block
-from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
+from bayesclf.models.linear import LinearScores, Matrix
+from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
     Moments,
