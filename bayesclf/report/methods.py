@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-import pandas as pd
-
 from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
@@ -129,8 +127,8 @@ def _model(name: str, fit: BayesClassifier, priors: Priors) -> str:
 
 def _families(fit: BayesClassifier) -> str:
     """Return the families that naive Bayes took by evidence, and for which or how many columns, as a clause."""
-    chosen = pd.DataFrame(getattr(fit, "families_", None)).dropna(how="all")  # a constant column has none
-    if chosen.empty:
+    chosen = getattr(fit, "families_", None)
+    if chosen is None or (chosen := chosen.dropna(how="all")).empty:  # a constant column has no family
         return ""
     groups = chosen.index.to_series().groupby(chosen.idxmax(axis=1))
     named = [(family, own.iloc[0] if len(own) == 1 else counted(len(own), "column")) for family, own in groups]
