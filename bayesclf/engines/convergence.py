@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Statistics
-from bayesclf.wording import named, part_of
+from bayesclf.wording import named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,8 @@ class Scalars:
     @property
     def scope(self) -> str:
         """The number of checked parameters, in words."""
-        return part_of(len(self.names), self.of, "parameters")
+        some = len(self.names)
+        return f"{some:,} parameters" if some == self.of else f"{some:,} checked parameters ({self.of:,} in all)"
 
     def broken(self) -> str:
         """Name the parameters with draws that are not finite; empty where there are none."""
