@@ -55,7 +55,7 @@ def test_what_is_in_closed_form_is_not_that_of_the_fit(fitted, table):
     given = fitted.with_posterior(fitted.posterior_)
     with pytest.raises(DoesNotExist, match="give it, with_posterior"):
         given.predict(table[0], rule="map")
-    with pytest.raises(Refused, match="draws of the posterior were given"):
+    with pytest.raises(Refused, match="given as draws has no hyperparameters"):
         given.as_prior()
     rows = given.rows(table[0])
     assert given.model_.log_predictive(rows) is None
