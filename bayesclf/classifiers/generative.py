@@ -19,7 +19,7 @@ from bayesclf.arrays import Array, Parameters
 from bayesclf.classifiers import attributes, generating, passes
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.generating import DocumentLengths
-from bayesclf.classifiers.inputs import Training, known_class_prior, resolved_class_prior
+from bayesclf.classifiers.inputs import Training, about_constant, known_class_prior, resolved_class_prior
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
@@ -476,13 +476,14 @@ class GenerativeClassifier(BayesClassifier):
             lost = () if self.prior is None else compress(block.names, self._informative(block, statistics) & ~keep)
             self.notes_ += [f"the prior does not use whether column {name!r} is missing" for name in lost]
             return
-        for name in np.asarray(block.names, dtype=object)[~keep]:
-            if self.prior is not None:
-                self.notes_.append(f"the prior does not use column {name!r}")
-            elif self.missing == "level":
-                self.notes_.append(f"column {name!r} has at most one value; only its missing cells can be informative")
-            else:
-                self.notes_.append(f"column {name!r} has at most one value and contributes nothing")
+        names = compress(block.names, ~keep)
+        if self.prior is not None:
+            self.notes_ += [f"the prior does not use column {name!r}" for name in names]
+        elif self.missing == "level":
+            only = "has at most one value; only its missing cells can be informative"
+            self.notes_ += [f"column {name!r} {only}" for name in names]
+        else:
+            self.notes_ += about_constant(list(names))
 
     def _class_prior(self, counts: Array) -> ClassPrior:
         """Return the class prior in numbers, given the weight of each label (outcome)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +20,7 @@ from bayesclf.families.base import broadcast
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.tables.columns import SparseTable, some_rows
 from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.wording import LISTED_ROWS, LONGEST_NAME, flagged_rows, listed, one_line, written
+from bayesclf.wording import LISTED_ROWS, LONGEST_NAME, flagged_rows, listed, named, one_line, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,6 +262,13 @@ def checked_weights(sample_weight: Any, rows: int) -> Array:
             "so rescale them, or set negligible ones to 0"
         )
     return np.asarray(weight, dtype=float)
+
+
+def about_constant(names: Sequence[str]) -> list[str]:
+    """Say in one note which columns have at most one value, if any has."""
+    if len(names) < 2:
+        return [f"column {name!r} has at most one value and contributes nothing" for name in names]
+    return [f"columns {named(names)} have at most one value and contribute nothing"]
 
 
 def number_of_rows(X: Any) -> int:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array, Parameters
 from bayesclf.classifiers.attributes import fitted_model, symmetric
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier, classifier
-from bayesclf.classifiers.inputs import Training, joined_labels
+from bayesclf.classifiers.inputs import Training, about_constant, joined_labels
 from bayesclf.classifiers.passes import Counted, StreamedTable, added, settle
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
@@ -255,10 +255,7 @@ class LogisticRegression(BayesClassifier):
 
     def _note(self, model: LogisticModel, not_learned: str) -> None:
         """Say what the rows have of columns without use, and why a prior scale was not learned, if so."""
-        self.notes_ = [
-            f"column {name!r} has at most one value and contributes nothing" for name in model.design.constant
-        ]
-        self.notes_ += about_collinear(model.collinear())
+        self.notes_ = [*about_constant(model.design.constant), *about_collinear(model.collinear())]
         if not_learned and not isinstance(self._engine(), MLE):  # which has no prior
             which = "other weights" if isinstance(self.prior_scale, Mapping) else "weights"
             why = f"and not learned, because {not_learned}"

@@ -34,7 +34,7 @@ from bayesclf.tables.levels import whole_labels
 from bayesclf.tables.options import Wish, label_among, named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
 from bayesclf.tables.remarks import about_columns, decided as decided_by, renamed, require_classes, require_emptied
-from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed
+from bayesclf.tables.streams import Batch, NoRows, Stream, Wanted, changed, written_words
 from bayesclf.tables.writing import ONE_WAY, Survey
 from bayesclf.wording import counted, flagged_rows, one_line
 
@@ -176,7 +176,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
         raise how.no_rows(any_row=False)
     keep = {*how.wish.keep, *how.wish.kinds, *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
-    table = batch.table.astype(dict.fromkeys(words, "str"))
+    table = batch.table.assign(**{name: written_words(batch.table[name]) for name in words})
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
     every_row = len(parts) == 1 and len(table) == stream.rows
@@ -198,8 +198,8 @@ def _about(source: Any, how: Reading) -> list[str]:
     if (batch := next(stream.batches(), None)) is None:
         return []
     table = batch.table[[name for name in features if name not in how.wish.kinds]]
-    table = table.astype({name: "str" for name in stream.written if name in table.columns})
-    return about_columns(table)
+    words = {name: written_words(table[name]) for name in stream.written if name in table.columns}
+    return about_columns(table.assign(**words))
 
 
 class Unlike(InputError):

@@ -116,12 +116,11 @@ def confidence(context: Context) -> Answer:
     )
     excess = line["calibration_error"] - line["calibration_expected"]
     off = line["p_value"] < thresholds.SIGNIFICANCE and excess > thresholds.MIN_CALIBRATION_EXCESS
-    if not gap.matters:
-        if not off:
-            return passed(says, evidence)
-        kind = "over-confident" if gap.mean > 0 else "under-confident"
-        if abs(gap.mean) < ONE_SIDED * line["calibration_error"]:
-            kind = "too sure in some places and not sure enough in others"
+    if not gap.matters and not off:
+        return passed(says, evidence)
+    if not gap.matters and gap.mean < ONE_SIDED * line["calibration_error"]:
+        both = gap.mean > -ONE_SIDED * line["calibration_error"]
+        kind = "too sure in some places and not sure enough in others" if both else "under-confident"
         return issue(f"{kind}: {says}", "do not read the probabilities as frequencies", evidence, "moderate")
     cure, pairs = less_confident(answers, answers.best), _pairs(context)
     reasons, steps = [f"over-confident: {says}"], []
@@ -135,7 +134,7 @@ def confidence(context: Context) -> Answer:
         steps.append(JOIN)
     other = "compare models: bc.compare({'nb': clf, 'lr': bc.LogisticRegression()}, X, y) (bayesclf compare TABLE)"
     step = " ".join(steps).rstrip(".") or other
-    return issue("; ".join(reasons), step, evidence)
+    return issue("; ".join(reasons), step, evidence, "severe" if gap.matters else "moderate")
 
 
 def _by_rule(answers: HeldOut) -> pd.DataFrame:

@@ -75,7 +75,7 @@ def constant_columns(context: Context) -> Answer:
     if names:
         return tip(
             f"{named(names)} ha{'s' if len(names) == 1 else 've'} at most one value, which is not informative",
-            f"find out why, or leave them out: {leaving_out(names[: thresholds.SHOWN])}",
+            f"find out why, or leave them out: {leaving_out(names[: thresholds.LEFT_OUT])}",
             evidence,
         )
     return passed("every column varies", evidence)
@@ -117,7 +117,7 @@ def duplicate_columns(context: Context) -> Answer:
 
 def _leave_out(pairs: list[tuple[str, str]]) -> str:
     """Return the call that leaves out one column of each pair."""
-    return f"leave out one of each pair: {leaving_out([*dict.fromkeys(a for a, _ in pairs)][: thresholds.SHOWN])}"
+    return f"leave out one of each pair: {leaving_out([*dict.fromkeys(a for a, _ in pairs)][: thresholds.LEFT_OUT])}"
 
 
 def _repeated(pairs: list[tuple[str, str]]) -> str:
@@ -316,7 +316,8 @@ def separated_classes(context: Context) -> Answer:
         if not reason:
             return passed("the classes overlap, and the likelihood has a maximum", {})
         classes = list(few[of_class])
-        if classes and _overlap(model, ~np.isin(np.array(model.labels)[model.y], classes), context.seed):
+        few_of_many = 0 < len(classes) < len(model.labels)
+        if few_of_many and _overlap(model, ~np.isin(np.array(model.labels)[model.y], classes), context.seed):
             have = f"classes {named(classes)} have" if len(classes) > 1 else f"class {named(classes)} has"
             reason = f"{have} few rows (M05), and only these rows are separable from the others"
             signs = "do not interpret the weights of so few rows"

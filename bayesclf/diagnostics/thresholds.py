@@ -81,3 +81,6 @@ CORRELATED_COLUMNS = 500
 
 SHOWN = 5
 """Most names that a sentence lists."""
+
+LEFT_OUT = 50
+"""Most columns that a call leaves out."""

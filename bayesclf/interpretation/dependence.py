@@ -37,6 +37,9 @@ PROBABLE = 0.5
 MOST_COLUMNS = 500
 """Columns above which pairs are not looked at."""
 
+MOST_TRIED = 40
+"""Columns above which their pairs are not looked at for advice, as that takes seconds."""
+
 NAMED = 3
 """Pairs that a sentence names."""
 
@@ -221,9 +224,9 @@ def may_help(tried: Sequence[BayesClassifier], X: Any, y: Any, boosting: bool = 
 
 
 def _depend(classifier: BayesClassifier, X: Any, y: Any) -> bool:
-    """Return whether some columns probably depend on each other that a classifier takes for independent."""
+    """Return whether few columns have some that a classifier takes for independent and that probably are not."""
     try:
-        return bool(dependent_pairs(classifier, X, y).to_join)
+        return len(classifier.columns_) <= MOST_TRIED and bool(dependent_pairs(classifier, X, y).to_join)
     except Refused:
         return False
 

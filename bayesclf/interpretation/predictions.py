@@ -660,7 +660,9 @@ def _write_parquet(part: Path, batches: Iterable[Columns], labels: NDArray[Any])
     try:
         for columns in batches:
             table = pa.table({name: _arrow(values, name, labels) for name, values in columns.items()})
-            writer = pq.ParquetWriter(part, table.schema) if writer is None else writer
+            if writer is None:
+                coded = [field.name for field in table.schema if pa.types.is_string(field.type)]
+                writer = pq.ParquetWriter(part, table.schema, use_dictionary=[*coded, "predicted"])
             writer.write_table(table.cast(writer.schema))
     finally:
         if writer is not None:
@@ -675,5 +677,5 @@ def _arrow(values: NDArray[Any], name: str, labels: NDArray[Any]) -> pa.Array:
         found = pa.array(values)
         return found.cast(pa.string()) if pa.types.is_null(found.type) else found
     if labels.dtype.kind in "biuf":
-        return pa.array(values.tolist(), pa.from_numpy_dtype(labels.dtype))
+        return pa.array(values, pa.from_numpy_dtype(labels.dtype))
     return pa.array([None if label is None else str(label) for label in values.tolist()], pa.string())

@@ -129,7 +129,6 @@ def _section(
     if comparison.rules_of(name):
         parts += _answers(comparison, name)
     if diagnosis is not None and priors is not None:
-        parts.append(Text("Checks and priors of the fit to all rows", "quiet"))
         parts += [Findings([*diagnosis.issues, *diagnosis.tips]), checks(diagnosis)]
         parts += model_and_priors(priors, comparison.classes, comparison.order)
     return Section(first_upper(names.full_name(comparison, name)), parts, "folded")

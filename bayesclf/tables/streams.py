@@ -211,6 +211,13 @@ def _categorical(column: Any, observed: bool) -> pd.Categorical:
     return words.set_categories(pd.Index(levels, dtype=object))
 
 
+def written_words(column: pd.Series) -> Any:
+    """Return coded words, written out; of them, pandas itself would look at each cell."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype("str")
+    return column.cat.categories.astype("str").array.take(column.cat.codes.to_numpy(), allow_fill=True)
+
+
 @dataclass(frozen=True)
 class Batch:
     """Some rows of a stream."""

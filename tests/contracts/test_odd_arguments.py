@@ -77,7 +77,7 @@ OF_LABELED = (
 )  # fmt: skip
 INNER = {
     *("clf.encode", "Gibbs.after", "Gibbs.decide", "Gibbs.log_proba", "LearnedScale.log_density"),
-    *("dependence.log_evidence_of_scatter", "dependence.log_evidence_of_table"),
+    *("dependence.log_evidence_of_scatter", "dependence.log_evidence_of_table", "dependence.may_help"),
     *(f"FiniteSpace.{name}" for name in ("log_predictive", "log_scores", "take")),
     *("rules.bayes_optimal", "rules.log_proba", "rules.predictive", "Rule", "predictive_checks.p_value_table"),
     *("leave_one_out.scored", "leave_one_out.stacking_weights", "experiments.write_page"),

@@ -148,9 +148,12 @@ def test_too_sure_here_and_not_sure_enough_there_is_not_called_over_confident():
     assert finding.section == "issue"
     assert "too sure in some places and not sure enough in others" in finding.reason
     scored = scores.score(np.log(np.tile([0.82, 0.18], (400, 1))), (~right).astype(int))
-    again = CHECKS["Y02"](SimpleNamespace(held_out=answers_of(scored, (~right).astype(int)), seed=1))
+    clf, (X, y) = logistic(*normal_rows(60))
+    held_out = answers_of(scored, (~right).astype(int))
+    again = CHECKS["Y02"](SimpleNamespace(held_out=held_out, classifier=clf, X=X, y=y))
     assert again.reason.startswith("over-confident: ")
     assert again.severity == "moderate"  # not clear from the mean alone
+    assert "compare models" in again.next_step
 
 
 def test_calibration_error_of_calibrated_rows_is_as_expected():

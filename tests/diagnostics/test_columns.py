@@ -61,6 +61,8 @@ def test_no_weight_is_named_that_separates_two_rows_alone():
     finding = found(logistic(X, y), "M01")
     assert finding.reason.startswith("class 'rare' has few rows (M05)")
     assert "trust the signs" not in finding.next_step
+    few = found(logistic(X.iloc[:12], y[:12]), "M01")
+    assert "from the others" not in few.reason  # as no class has many rows
     X["side"], y = X["x0"] * (np.arange(60) > 1), np.where(y == "rare", y, np.where(X["x0"] + X["x1"] > 0, "a", "b"))
     finding = found(logistic(X, y), "M01")
     assert "weights on" in finding.reason  # which others need, too
