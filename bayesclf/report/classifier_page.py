@@ -339,7 +339,7 @@ def _predictions(
         telling = None if found is None else list(found["column"].unique()[:MOST_PANELS])
         drawn = partial(plots.class_conditionals, classifier, X, y, telling)
         caption = (
-            f"Distributions of {'columns' if found is None else 'the columns with the largest changes'} within each "
+            f"{'Columns' if found is None else 'The columns with the largest changes'}: their distribution within each "
             "class, learned (lines, points and bands) and observed. "
             "At a dashed line, the class that the column alone predicts changes; a level has its color."
         )
