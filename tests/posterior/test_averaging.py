@@ -248,7 +248,7 @@ class TestInterval:
 
 
 class TestGibbs:
-    @pytest.mark.parametrize("size", [1, linear.OWN_BYTES])
+    @pytest.mark.parametrize("size", [1, linear_scores.OWN_BYTES])
     @pytest.mark.parametrize("labels", [2, 3])
     def test_linear_scores_answer_each_row_by_its_own_hypothesis(self, rng, monkeypatch, labels, size):
         monkeypatch.setattr(linear_scores, "OWN_BYTES", size)
