@@ -238,7 +238,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pairs = zip(self.n_calibration_.tolist(), self.classes_, strict=True)
         few = [f"{n} of {str(k)!r}" for n, k in pairs if rank(n, self.level) > n]
         if few:
-            there = f"{', '.join(few)}: these classes are" if self.by_class else f"{len(own)}: every class is"
+            these = "this class is" if len(few) == 1 else "these classes are"
+            there = f"{', '.join(few)}: {these}" if self.by_class else f"{len(own)}: every class is"
             needed = math.ceil(round(self.level / (1 - self.level), ROUNDED))
             wanted = f"a coverage of {self.level} needs at least {needed} calibration rows, but there are {there}"
             warn(f"{wanted} in every set; calibrate on more rows, or lower the level", PredictionWarning)

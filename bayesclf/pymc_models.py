@@ -780,7 +780,7 @@ def logistic_regression(
         Free variables ``log_prior_scale`` and ``prior_correlation`` where learned, ``epsilon`` (direction, outcome) and
         ``intercept`` (outcome); ``prior_scale``, ``weight`` (outcome, feature) and ``eta`` (row, outcome) follow.
     """
-    X = to_frame(X)
+    X = X if isinstance(X, pd.DataFrame) else to_frame(X)  # a model can be without rows
     table = pd.get_dummies(X, dtype=float)  # a 0/1 column for each level
     center, scale, directions, variances = columns or Columns.of(table, table.columns.isin(X.columns))
     classes = np.unique(y) if classes is None else np.asarray(classes)

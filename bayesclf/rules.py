@@ -131,8 +131,8 @@ def warn_impossible(impossible: NDArray[np.bool_]) -> None:
     """Say how many rows have probability zero under every class."""
     if impossible.any():
         warn(
-            f"{int(impossible.sum())} of {len(impossible)} rows have probability 0 under every class and get the class "
-            "prior; use a rule with smoothing, such as 'map' or 'bayes-optimal'",
+            f"{int(impossible.sum())} of {len(impossible)} rows get the class prior, as every class gives them "
+            "probability 0; use a rule with smoothing, such as 'map' or 'bayes-optimal'",
             PredictionWarning,
         )
 

@@ -186,7 +186,7 @@ class TestImpossible:
     @pytest.mark.parametrize("rule", ["bayes-optimal", "predictive"])
     def test_averages_answer_with_the_averaged_class_prior(self, rng, rule, closed_form):
         hypotheses = impossible_rows(rng, closed_form)
-        with pytest.warns(PredictionWarning, match="2 of 9 rows have probability 0 under every class"):
+        with pytest.warns(PredictionWarning, match="2 of 9 rows get the class prior"):
             found = np.exp(rules.log_proba(rule, hypotheses, numbered(9)))
         expected = np.exp(hypotheses.log_weights) @ hypotheses.class_prior
         np.testing.assert_allclose(found[[3, 5]], [expected] * 2)

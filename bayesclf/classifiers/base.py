@@ -526,7 +526,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             assert isinstance(model, GenerativeModel)
             assert isinstance(self.model_, GenerativeModel)
             return SeededHypotheses(model, self.model_.posterior(), self.draws_.seeded)
-        return replace(self._drawn, offset=offset) if class_prior is not None else self._drawn
+        return replace(self._drawn, model=model, offset=offset) if class_prior is not None else self._drawn
 
     @cached_property
     def _drawn(self) -> Hypotheses:

@@ -56,7 +56,7 @@ def baseline(context: Context) -> Answer:
     says = f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class frequencies alone {where}"
     if infinite:
         return issue(
-            f"{infinite} of {len(losses)} held-out rows have a class with predicted probability 0 {where}",
+            f"the true class of {infinite} of {len(losses)} held-out rows has predicted probability 0 {where}",
             "use a rule with smoothing: clf.predict_proba(X, rule='bayes-optimal') (--rule bayes-optimal)",
             evidence,
         )

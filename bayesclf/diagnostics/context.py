@@ -87,7 +87,7 @@ class Context:
     def require_own_posterior(self) -> None:
         """Raise `Undecided` where draws were given: under which prior is not known."""
         if is_given(self.classifier):
-            raise Undecided(f"{GIVEN}, and under which prior is not known")
+            raise Undecided(f"{GIVEN}, under an unknown prior")
 
     @property
     def new_rows(self) -> EncodedTable:

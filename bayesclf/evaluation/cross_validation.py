@@ -46,7 +46,9 @@ from bayesclf.wording import counted, flagged_rows, without_numbers
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
 
-GROUPED = "rows of a group stay in one fold; ± assumes independent rows and is too small if groups have similar rows"
+GROUPED = (
+    "rows of a group stay in one fold; ± assumes independent rows and is too small if rows within a group are similar"
+)
 """What is to be remarked on a comparison by groups."""
 
 ALL = "all"

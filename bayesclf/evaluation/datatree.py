@@ -157,7 +157,7 @@ def _of_prior(
 ) -> dict[str, str]:
     """Add the groups of the prior, one draw for each of the posterior; return why some do not exist."""
     if is_given(classifier):
-        reason = f"{GIVEN}, and under which prior is not known"
+        reason = f"{GIVEN}, under an unknown prior"
         return {"no_prior": reason, "no_log_prior": reason}
     model: Any = classifier.model_
     chains = groups["posterior"].sizes["chain"]

@@ -128,7 +128,7 @@ def _model(name: str, fit: BayesClassifier, priors: Priors) -> str:
 def _families(fit: BayesClassifier) -> str:
     """Return the families that naive Bayes took by evidence, and for which or how many columns, as a clause."""
     chosen = getattr(fit, "families_", None)
-    if chosen is None or chosen.empty:
+    if chosen is None or (chosen := chosen.dropna(how="all")).empty:  # a constant column has no family
         return ""
     groups = chosen.index.to_series().groupby(chosen.idxmax(axis=1))
     named = [(family, own.iloc[0] if len(own) == 1 else counted(len(own), "column")) for family, own in groups]

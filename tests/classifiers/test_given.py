@@ -55,7 +55,7 @@ def test_what_is_in_closed_form_is_not_that_of_the_fit(fitted, table):
     given = fitted.with_posterior(fitted.posterior_)
     with pytest.raises(DoesNotExist, match="give it, with_posterior"):
         given.predict(table[0], rule="map")
-    with pytest.raises(Refused, match="draws of the posterior were given"):
+    with pytest.raises(Refused, match="given as draws has no hyperparameters"):
         given.as_prior()
     rows = given.rows(table[0])
     assert given.model_.log_predictive(rows) is None
@@ -90,7 +90,7 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     assert fitted.diagnose(X, y, checks=["M03"])["M03"].section in ("passed", "tip")
     given = fitted.with_posterior(fitted.posterior_)
     found = given.diagnose(X, y, checks=["M03", "Y01"])
-    unknown = "draws of the posterior were given, and under which prior is not known"
+    unknown = "draws of the posterior were given, under an unknown prior"
     assert (found["M03"].section, found["M03"].reason) == ("undecided", unknown)
     own = "by fits under the classifier's own prior rather than by the given draws"
     assert own in found.held_out.setting
@@ -112,7 +112,7 @@ def test_a_tree_has_no_prior_of_given_draws(fitted, table):
     for clf, groups in ((fitted, {"prior", "prior_predictive", "log_prior"}), (given, set())):
         tree = clf.to_datatree(*table)
         assert {"prior", "prior_predictive", "log_prior"} & set(tree.children) == groups
-    assert "under which prior is not known" in tree.attrs["no_log_prior"]
+    assert "under an unknown prior" in tree.attrs["no_log_prior"]
 
 
 @pytest.mark.parametrize(

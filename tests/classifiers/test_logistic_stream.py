@@ -181,9 +181,7 @@ def test_rows_that_cannot_be_used_are_said(table):
     clf = bc.LogisticRegression(inference="map", missing="error")
     with pytest.raises(InputError, match="the iterable can be read only once; give files, a list"):
         clf.fit_stream(iter(batches(rows)), "y")
-    with pytest.raises(
-        InputError, match=r"table 1 of the iterable, counting from row 1 .*'dose' has \d+ missing cells"
-    ):
+    with pytest.raises(InputError, match=r"table 1 of the iterable, counting from row 1 .*'dose' has missing cells"):
         clf.fit_stream(batches(rows), "y")
     with pytest.raises(InputError, match="'y' has one class only, 'high'"):
         clf.fit_stream(batches(rows[rows["y"] == "high"]), "y")

@@ -220,4 +220,4 @@ def test_what_averaging_gains_is_split_into_smoothing_and_averaging():
     assert "smaller by 0.800 nats on average, by 0.600 from map to mean (smoothing)" in sentence
     assert "and by 0.200 from mean to bayes-optimal (averaging)" in sentence
     table = table.replace({"map": "tempered"}).assign(m=20 * table["m"])
-    assert "bayes-optimal at 0% of the 2 pairs with at least 20 rows, by −0.800 nats" in tempering(table)[0]
+    assert "at 0% of the 2 pairs with at least 20 rows. Its mean gain is −0.800 nats" in tempering(table)[0]

@@ -44,7 +44,7 @@ def test_free_parameters_leave_out_what_ties_entries(rng):
 
 
 def test_the_answer_compares_counts_with_formulas(outcome):
-    assert outcome.answer[0].startswith("With 4 boolean attributes the unrestricted classifier has 31 parameters")
+    assert outcome.answer[0].startswith("With 4 boolean attributes, the unrestricted classifier has 31 parameters")
     cases = 4 * len(KINDS)
     assert outcome.answer[1] == f"Counts agree with the literature's formulas in {cases} of {cases} cases."
     assert outcome.summary["n = 4"].tolist()[0] == 31

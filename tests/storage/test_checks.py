@@ -81,7 +81,7 @@ def test_more_draws_from_a_seed_than_allowed_are_no_damage(tmp_path, monkeypatch
     clf = bc.GaussianNB(inference=bc.engines.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
     clf.save(tmp_path / "model.nc")
     tamper(tmp_path / "model.nc", lambda state: values(state, "SeededDraws").update(draws=2**27))
-    with pytest.raises(InputError, match=f"makes 134,217,728 draws .* load it with max_bytes={2**33}") as refusal:
+    with pytest.raises(InputError, match=f"draws 134,217,728 × .* load it with max_bytes={2**33}") as refusal:
         bc.load(tmp_path / "model.nc")
     assert STRANGE not in str(refusal.value)
 

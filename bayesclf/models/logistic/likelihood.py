@@ -105,12 +105,6 @@ class Likelihood:
         """Return the likelihood of some rows."""
         return replace(self, X=self.X[rows], y=self.y[rows], weight=self.weight[rows])
 
-    def thinned(self, chance: Array, rng: np.random.Generator) -> Likelihood:
-        """Return that of rows drawn with a chance (row) each, which count 1/chance times: its mean is this one."""
-        drawn = np.flatnonzero(rng.random(len(chance)) < chance)
-        some = self.of(drawn)
-        return replace(some, weight=some.weight / chance[drawn])
-
     def some(self, step: int) -> Likelihood | None:
         """Return that of every `step`-th row of many dense ones, for as many; None where that might lack a class."""
         some = self.of(slice(None, None, step))
@@ -324,19 +318,29 @@ class NearLikelihood:
         step = (gamma - self.at).reshape(len(gamma), -1)
         distance = np.vecdot(step @ self.precision, step)
         far = (distance > 2 * step.shape[1] + 20) | (np.median(distance) > MOST_SPREAD * step.shape[1])
-        out = self._expansion(self.likelihood, gamma)
+        value, slope, curvature = self.likelihood.derivatives(self.at)
+        out = np.asarray(value + step @ slope.ravel() - 0.5 * np.vecdot(step @ curvature, step))
         out[far] = self.likelihood.values(gamma[far])
         near = np.flatnonzero(~far)
         for some in (near[part] for part in blocks_of(len(near), 1, DRAWS_OF_ROWS)):
-            drawn = replace(self.likelihood, likelihood=self.rows.thinned(self.chance, rng))
-            out[some] += drawn.values(gamma[some]) - self._expansion(drawn, gamma[some])
+            drawn = np.flatnonzero(rng.random(len(self.chance)) < self.chance)
+            rest = self._rest(drawn, self.rows.stored(self.likelihood.theta(gamma[some] - self.at)))
+            out[some] += (self.rows.weight[drawn] / self.chance[drawn]) @ rest
         return out
 
-    def _expansion(self, likelihood: MappedLikelihood, gamma: Array) -> Array:
-        """Return the expansion of a likelihood of γ to second order."""
-        value, slope, curvature = likelihood.derivatives(self.at)
-        step = (gamma - self.at).reshape(len(gamma), -1)
-        return np.asarray(value + step @ slope.ravel() - 0.5 * np.vecdot(step @ curvature, step))
+    def _rest(self, rows: Integers, step: Array) -> Array:
+        """Return r_i of rows at steps of θ (draw, outcome, column), (row, draw): it does not depend on the label."""
+        eta = self._log_odds[rows]
+        total = log_normalizer(eta)[:, None]
+        P = np.exp(eta - total)
+        u = (self.rows.X[rows] @ step.transpose(2, 1, 0).reshape(step.shape[2], -1)).reshape(*eta.shape, len(step))
+        mean, square = (np.einsum("rk,rkd->rd", P, power) for power in (u, u * u))
+        return np.asarray(total - log_normalizer(eta[..., None] + u, axis=1) + mean + 0.5 * (square - mean**2))
+
+    @cached_property
+    def _log_odds(self) -> Array:
+        """The log-odds against the reference at the mode, (row, outcome)."""
+        return self.rows.log_odds(self.likelihood.theta(self.at))
 
 
 def gram(X: Matrix, weight: Array) -> Array:
