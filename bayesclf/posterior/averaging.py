@@ -64,8 +64,9 @@ def average_proba(
     Arguments and errors are those of `average`; class priors are averaged where x has density 0 in every class.
     Log-odds that are linear in columns are averaged faster; rows of tiny probabilities are computed in logs.
     """
-    odds = None if given_x and hypotheses.generative else hypotheses.linear_odds
-    if odds is None or len(hypotheses) == 1:
+    by_scores = len(hypotheses) == 1 or (given_x and hypotheses.generative)
+    odds = None if by_scores else hypotheses.linear_odds
+    if odds is None:
         found = averaged(hypotheses, rows, given_x, "log_proba", "impossible", numbers=numbers)
         return found["log_proba"], found["impossible"] > NEARLY
     proba = _linear_mean(odds, rows)
