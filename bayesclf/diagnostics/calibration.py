@@ -1,4 +1,4 @@
-"""Checks of predictions of held-out rows: do they beat the class frequencies, can one believe them, do rules agree."""
+"""Checks of predictions of held-out rows: do they beat the class shares, can one believe them, do rules agree."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ ONE_SIDED = 0.5
 """Share of a calibration error that confidence less accuracy must be, so that one of both is said to be too large."""
 
 
-@check("Y01", "Gain over the class frequencies", "all models")
+@check("Y01", "Gain over the class shares", "all models")
 def baseline(context: Context) -> Answer:
-    """Compare the proper scores with those of a classifier that knows only the class frequencies.
+    """Compare the proper scores with those of a classifier that knows only the class shares.
 
     A column that determines the label on every row may make them too good, and so may repeated rows. Where a gain that
     matters is within the error of both, there are too few rows to tell, and the check has no answer. Log loss and Brier
@@ -53,7 +53,7 @@ def baseline(context: Context) -> Answer:
     where = f"({answers.setting}, rule {answers.own!r})"
     log_loss, brier = evidence[answers.own]
     against = "against {:.3f} and {:.3f} of the".format(*evidence["frequencies"])
-    says = f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class frequencies alone {where}"
+    says = f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class shares alone {where}"
     if infinite:
         return issue(
             f"the true class of {infinite} of {len(losses)} held-out rows has predicted probability 0 {where}",
@@ -62,7 +62,7 @@ def baseline(context: Context) -> Answer:
         )
     if (evidence["better"] == "no").any():
         step = "see over-confidence (Y02)"
-        return issue(f"{says}: the class frequencies alone are better", step, evidence)
+        return issue(f"{says}: the class shares alone are better", step, evidence)
     small = evidence["better"] != "yes"
     if not small.any():
         return passed(says, evidence)
@@ -82,7 +82,7 @@ def baseline(context: Context) -> Answer:
 
 
 def _gains(answers: HeldOut) -> pd.DataFrame:
-    """Return the gain over the class frequencies in each score, and whether it is clear."""
+    """Return the gain over the class shares in each score, and whether it is clear."""
     lines = []
     for name in SCORES:
         mine, found = row_losses(answers, answers.best, name), gain(answers, answers.best, name)

@@ -45,7 +45,7 @@ SIGNIFICANCE = 0.01
 """Probability with which a test reports where nothing is wrong; of several tests, that any of them does."""
 
 MIN_GAIN = 0.05
-"""Share of a score of the class frequencies that a classifier must be able to gain, within the error, to be of use."""
+"""Share of a score of the class shares that a classifier must be able to gain, within the error, to be of use."""
 
 MIN_CALIBRATION_EXCESS = 0.02
 """Calibration error beyond what calibrated probabilities would show, below which it does not matter."""

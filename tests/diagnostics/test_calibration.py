@@ -96,7 +96,7 @@ def test_a_plug_in_that_meets_an_unseen_level_is_an_issue():
 def test_probabilities_are_worse_than_none_where_that_is_beyond_its_error():
     finding = found(repeated(), "Y01")
     assert (finding.section, finding.severity) == ("issue", "severe")
-    assert "the class frequencies alone are better" in finding.reason
+    assert "the class shares alone are better" in finding.reason
     line = finding.evidence.set_index("score").loc["log_loss"]
     assert line["better"] == "no"
 
