@@ -184,7 +184,7 @@ class TestSplitConformal:
     def test_a_class_of_too_few_rows_is_in_every_set(self, specified):
         X, y = simple(np.random.default_rng(21), 300)
         kept = np.flatnonzero(y != 1).tolist() + np.flatnonzero(y == 1)[:3].tolist()
-        with pytest.warns(PredictionWarning, match="there are 3 of '1': these classes are in every set"):
+        with pytest.warns(PredictionWarning, match="there are 3 of '1': this class is in every set"):
             found = lac(specified, 0, by_class=True).calibrate(X[kept], y[kept])
         member = found.predict_set(X).member
         assert member[:, 1].all()

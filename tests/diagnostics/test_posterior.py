@@ -68,7 +68,7 @@ def test_of_many_parameters_some_are_checked():
     found = scalars(clf.posterior_["posterior"].to_dataset(), MAX_SCALARS)
     assert found.of == 1202
     assert 500 < len(found.names) <= 1000
-    assert found.scope == f"{len(found.names)} of 1,202 parameters"
+    assert found.scope == f"{len(found.names)} checked parameters (1,202 in all)"
 
 
 def test_exact_draws_have_no_checks_of_chains():
