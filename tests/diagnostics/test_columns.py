@@ -40,9 +40,9 @@ def test_a_level_that_one_class_lacks_separates(rows, lacking):
     X, y = rows
     for last, few in ((60, False), (np.flatnonzero(y != lacking)[1], True)):
         X["ward"] = np.where((y != lacking) & (np.arange(len(y)) <= last), "east", "west").astype(object)
-        finding = found(logistic(X, y), "M01")
+        finding = found(logistic(X, y, inference="laplace"), "M01")
         assert "ward=east" in finding.evidence["columns"]
-        assert ("the signs of 'ward=east' either, which have few rows (M05)" in finding.next_step) == few
+        assert ("trust the signs, not the sizes, of 'ward=east'" in finding.next_step) != few
         assert ("no column gives the class away" in finding.next_step) != few
     learned = found(logistic(X, y, prior_scale="learned"), "M01")
     assert learned.reason.startswith("'ward=east' lacks rows of a class")
