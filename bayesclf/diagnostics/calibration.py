@@ -183,7 +183,7 @@ def disagreement(context: Context) -> Answer:
     says = f"{rules} decide {which} differently"
     if stats.binom.sf(len(differ) - 1, len(codes), thresholds.MAX_DISAGREEMENT) < thresholds.SIGNIFICANCE:
         return tip(
-            f"{says}: there the answer depends on the rule",
+            says,
             "look at these rows (bayesclf compare TABLE --report FILE.html lists them) and at clf.predict_interval(X)",
             evidence,
         )

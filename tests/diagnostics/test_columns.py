@@ -66,6 +66,7 @@ def test_no_weight_is_named_that_separates_two_rows_alone():
     X["side"], y = X["x0"] * (np.arange(60) > 1), np.where(y == "rare", y, np.where(X["x0"] + X["x1"] > 0, "a", "b"))
     finding = found(logistic(X, y), "M01")
     assert "weights on" in finding.reason  # which others need, too
+    assert "use rule" not in finding.reason
     assert "gives the class away" not in finding.next_step
 
 
