@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from matplotlib import figure
 
 DEFINED = (
-    f"± is one standard error. Clear differences hold with {100 * CONFIDENCE:.0f}% confidence, and probable ones "
-    "exceed one standard error."
+    f"± is one cautious standard error. Clear differences hold with {100 * CONFIDENCE:.0f}% confidence, and "
+    "probable ones exceed one standard error."
 )
 """What the words of the verdict mean."""
 
