@@ -297,7 +297,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             else:
                 self._infer_partly(rows)
             if self.draws_ is not None:
-                self.hypotheses("posterior")  # made here, as predictions leave a classifier as it is
+                self.hypotheses("posterior")  # made here, so that predictions leave a fitted classifier as it is
             words: list[str] = []
             if not sparse.issparse(X) and not columns.is_described(X, rows.frame):
                 words = about_columns(rows.frame, hasattr(self, "feature_names_in_"))

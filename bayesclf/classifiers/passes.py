@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import reduce
@@ -176,7 +176,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
         raise how.no_rows(any_row=False)
     keep = {*how.wish.keep, *how.wish.kinds, *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
-    table = batch.table.assign(**{name: written_words(batch.table[name]) for name in words})
+    table = _written_out(batch.table, words)
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
     every_row = len(parts) == 1 and len(table) == stream.rows
@@ -198,8 +198,15 @@ def _about(source: Any, how: Reading) -> list[str]:
     if (batch := next(stream.batches(), None)) is None:
         return []
     table = batch.table[[name for name in features if name not in how.wish.kinds]]
-    words = {name: written_words(table[name]) for name in stream.written if name in table.columns}
-    return about_columns(table.assign(**words))
+    return about_columns(_written_out(table, [name for name in stream.written if name in table.columns]))
+
+
+def _written_out(table: pd.DataFrame, words: Iterable[str]) -> pd.DataFrame:
+    """Return a table whose columns of words have words instead of codes."""
+    table = table.copy(deep=False)
+    for name in words:
+        table[name] = written_words(table[name])
+    return table
 
 
 class Unlike(InputError):

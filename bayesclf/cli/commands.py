@@ -236,15 +236,20 @@ def _fit_stream(
 
     `columns` has further arguments of `fit_stream`.
     """
+    from bayesclf.tables.columns import require_column
     from bayesclf.tables.options import label_among, wish_of
     from bayesclf.tables.reading import open_stream
 
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     if text is not None:
-        names = open_stream(table, wish_of(reading)).names
-        columns["kinds"] |= {text: "text"}
-        columns["drop"] = [name for name in names if name not in (text, label_among(names, target))]
+        stream = open_stream(table, wish_of(reading))
+        label = label_among(stream.names, target)
+        for name in (label, text, *columns["kinds"], *columns["drop"]):
+            require_column(name, stream.names, stream.where)
+        if text in (label, *columns["drop"]):
+            raise InputError(f"no column is left other than the label {label!r}; keep at least one")
+        columns |= {"kinds": {text: "text"}, "drop": [name for name in stream.names if name not in (text, label)]}
     missing = {name: values for name, values in reading["missing"].items() if name not in columns["drop"]}
     classifier.fit_stream(table, target, **columns, reading={**reading, "missing": missing})
     model: Any = classifier.model_

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from bayesclf.evaluation.score_table import Key
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.tables.columns import Rows, SparseTable, Table
 from bayesclf.wording import counted
-
-if TYPE_CHECKING:
-    pass
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y) (--table TABLE)"
 """Message of checks that need the training rows and do not have them."""

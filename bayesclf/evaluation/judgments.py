@@ -99,7 +99,8 @@ class Estimate:
         return self.mean > max(Z_CONFIDENCE * self.error, SMALLEST_GAP)
 
     def __str__(self) -> str:
-        return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
+        mean = f"{self.mean:+.3f}" if abs(self.mean) >= 0.0005 else "0.000"
+        return f"{mean} ± {self.error:.3f}".replace("-", "−")
 
 
 def class_shares(y: Integers, classes: int) -> Array:

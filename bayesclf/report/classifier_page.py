@@ -216,7 +216,8 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
         parts += _odds(classifier, found, order, limits)
     else:
         lines = table.in_order(_parameters(found), classifier.classes_, order)
-        mirrored = lines["parameter"].str.startswith("Sigma") & lines.drop(columns="feature").duplicated()
+        pairs = lines["feature"].astype(str).map(lambda name: tuple(sorted(name.split(", "))))
+        mirrored = lines["parameter"].str.startswith("Sigma") & lines.assign(feature=pairs).duplicated()
         lines = lines[~mirrored]  # a covariance is there once
         T = "; T multiplies the log-likelihood of the columns" * ("T" in lines["parameter"].to_numpy())
         most = "; those that differ most between the classes come first" * (len(lines) > MOST_LINES)

@@ -59,8 +59,8 @@ NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-h
 """First words of titles that are proper names and keep their capital within a sentence."""
 
 ERROR = (
-    "one standard error over the rows, with Nadeau and Bengio's allowance for training rows that folds share, and over "
-    "the choice of repeated folds"
+    "one standard error over the rows and the choice of repeated folds; Nadeau and Bengio's allowance for training "
+    "rows that folds share makes it cautious"
 )
 """What ± is, everywhere."""
 
@@ -123,9 +123,9 @@ class Verdict:
 def defined(comparison: Comparison) -> str:
     """Return what the words of a verdict mean; the methods have it in full."""
     return (
-        f"± is one standard error. Clear differences hold with {100 * CONFIDENCE:.0f}% confidence for all models "
-        "together, and probable ones exceed one standard error. Differences that depend on the folds are neither. "
-        f"Models that surely differ by less than {comparison.matters:.2g} are tied."
+        f"± is one cautious standard error. Clear differences hold with {100 * CONFIDENCE:.0f}% confidence for all "
+        "models together, and probable ones exceed one standard error. Differences that depend on the folds are "
+        f"neither. Models that surely differ by less than {comparison.matters:.2g} are tied."
     )
 
 

@@ -84,7 +84,8 @@ def test_texts_beside_other_columns_are_compared_and_fitted_by_what_is_printed(r
     assert "; --text note fits a text model" in said
     Path("parts").mkdir()
     Path("notes.csv").rename("parts/notes.csv")
-    assert "40 rows" in command("fit", "parts", *shlex.split(line)[3:]).out
+    assert "40 rows" in command("fit", "parts", *shlex.split(line)[3:], "--kind", "x=number", "--drop", "x").out
+    assert "no column is left" in refused("fit", "parts", *shlex.split(line)[3:], "--drop", "note")
     again = shlex.split(line.replace("--model text", "--model nb"))[3:]
     assert "say --model text --text note, or" in refused("fit", "parts", *again)
 

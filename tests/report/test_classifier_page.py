@@ -15,7 +15,7 @@ from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.evaluation.score_table import row_losses
 from bayesclf.report.classifier_page import MOST_EFFECTS, headline, largest_effects, reliability, tree
-from bayesclf.report.tree import html, told
+from bayesclf.report.tree import html, markdown, told
 from bayesclf.wording import pair, percent
 
 
@@ -240,3 +240,10 @@ def test_the_page_and_a_comparison_have_the_same_folds_and_numbers(seed):
     for one, other in zip(of_page.scores, of_comparison.scores, strict=True):
         np.testing.assert_array_equal(one.log_proba, other.log_proba)
     assert reliability(held_out, held_out.best, "name", "what").draw.args[-1] == 4  # else the band is too narrow
+
+
+def test_a_covariance_is_there_once_and_equal_ones_of_other_columns_are_not_left_out():
+    X = pd.DataFrame({"a": [0, 0, 1, 1] * 10, "b": [0, 1, 0, 1] * 10, "c": [0, 1, 1, 0] * 10}, dtype=float)
+    X.iloc[20:] += 1
+    page = markdown(tree(bc.GaussianDiscriminantAnalysis(inference="map").fit(X, ["p"] * 20 + ["q"] * 20)))
+    assert [page.count(f"Sigma | {pair} |") for pair in ("a, b", "b, a", "b, b", "c, c", "b, c")] == [1, 0, 1, 1, 1]
