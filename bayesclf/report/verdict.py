@@ -148,13 +148,14 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     """
     leaders, found, missing = comparison.leaders, _findings(comparison, diagnoses), _unavailable(comparison)
     if not leaders:
-        cautions = (*_too_good(comparison), *missing, *found, *left_out(comparison.read))
+        cautions = (*left_out(comparison.read), *_too_good(comparison), *missing, *found)
         return Verdict("No model could answer under any rule.", (), cautions, useful=False)
     best, dear = comparison.best, comparison.costs is not None and _no_cheaper(comparison)
     cheap = comparison.costs is not None and not dear
     said = (no_better(comparison, best, comparison.classes),) if comparison.costs is None else _cheapest(comparison)
     decided = tuple(filter(None, said))
     cautions = (
+        *left_out(comparison.read),
         *_too_good(comparison),
         *(() if cheap else decided),
         *missing,
@@ -164,7 +165,6 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         *_no_better_than_shares(comparison),
         *_overconfident(comparison),
         *found,
-        *left_out(comparison.read),
     )
     common = (*_accuracy(comparison), *(decided if cheap else ()))
     if np.isinf(mean(comparison, best, "log_loss")):
