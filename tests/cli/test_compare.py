@@ -38,7 +38,7 @@ def test_compare_shows_columns_scores_and_verdict():
     assert "What not to trust here: - The labels are" in words
     assert "No model is clearly better than always predicting the class shares" in words
     assert re.search(r"its log loss is larger by \S+ ± \S+\.", words)
-    assert "± is one standard error. Clear differences hold with 95% confidence" in words
+    assert "± is one cautious standard error. Clear differences hold with 95% confidence" in words
     assert re.search(r" s in all; 5 folds(, \d times)?, seed 0; a fold took ", words)
 
 
