@@ -81,8 +81,7 @@ def tree(
     if frame is not None and codes is not None:
         sections.append(Section("Predictions", _predictions(classifier, X, y, list(frame.columns), order), "folded"))
         sections.append(Section("Data", data(frame, codes, classifier.classes_, order), "folded"))
-    cells = 0 if frame is None else int(frame.isna().to_numpy().sum())
-    said = methods.of_classifier(classifier, codes, order, priors, diagnosis, cells, data_name)
+    said = methods.of_classifier(classifier, codes, order, priors, diagnosis, frame, data_name)
     return Report(
         _title(classifier),
         _subtitle(classifier, frame, codes, order),

@@ -96,9 +96,9 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
     judged = calibration(held_out, key)
     reliability = Fact(
         "Calibration error",
-        f"{pair(judged.error, judged.standard_error)} ({number(judged.expected)} if calibrated)",
+        f"{pair(judged.error, judged.standard_error)} (chance alone: {number(judged.expected)})",
         "",
-        "Mean distance of predicted probabilities from the shares that come true; (… if calibrated) is what "
+        "Mean distance of predicted probabilities from the shares that come true; (chance alone: …) is what "
         "calibrated probabilities would show on as many rows.",
     )
     return [*found, *_found(held_out, key, classes, order), reliability]
@@ -253,7 +253,8 @@ def errors(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
         return ""
     most = "" if np.isclose(counts.sum(), counts.flat[places].sum()) else "mostly "
     of = "Errors" if held_out.costs is None else f"Errors of the most probable class{WITHOUT_COSTS}"
-    return f"{of}: {most}{joined(named)}."
+    repeated = f", means over {held_out.repeats} repeats" * (held_out.repeats > 1)
+    return f"{of}{repeated}: {most}{joined(named)}."
 
 
 def _rows(count: float) -> str:

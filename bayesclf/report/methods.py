@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import Diagnosis
@@ -22,8 +24,11 @@ from bayesclf.report import names, table
 from bayesclf.report.facts import loss_and_shares
 from bayesclf.report.verdict import ERROR, LEFT_OUT, Verdict, against_shares, left_out, place
 from bayesclf.rules import RULES
-from bayesclf.tables.columns import kind_of
+from bayesclf.tables.columns import kinds_of
 from bayesclf.wording import counted, first_upper, joined, listed, pair
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST = 6
 """Classes that are named."""
@@ -44,13 +49,10 @@ def of_classifier(
     order: Sequence[int],
     priors: Priors,
     diagnosis: Diagnosis,
-    cells: int,
+    frame: pd.DataFrame | None,
     data: str,
 ) -> str:
-    """Return what was fitted, to which rows of `data`, under which priors, how, and how good it is.
-
-    `cells` is how many are missing.
-    """
+    """Return what was fitted, to which rows of `data`, a `frame`, under which priors, how, and how good it is."""
     columns = counted(len(classifier.columns_), "column")
     size = columns if codes is None else f"{counted(len(codes), 'row')} and {columns}{f' of {data}' if data else ''}"
     if count := getattr(classifier.model_, "unlabeled", 0):
@@ -61,7 +63,7 @@ def of_classifier(
     sentences = [f"{name} was fitted to {size}{target}{classes}.", _model(name, classifier, priors)]
     if getattr(classifier, "prior", None) is not None and not isinstance(classifier.inference_, MLE):
         sentences.append("The priors are the posterior of an earlier fit.")
-    sentences += _missing({"the fit": classifier}, cells)
+    sentences += _missing({"the fit": classifier}, frame)
     sentences += [*_codes([classifier]), *_left_out(classifier.notes_)]
     held_out, references = diagnosis.held_out, ""
     if held_out is not None and held_out.answered:
@@ -105,7 +107,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
             if model in answered
         ),
         *(["Families, learned values and parameters of priors came from the fits to all rows."] if learned else []),
-        *_missing(fits, int(comparison.X.isna().to_numpy().sum())),
+        *_missing(fits, comparison.X),
         *_codes(list(comparison.fits.values())),
         *_boosted(comparison),
         *_left_out(comparison.read),
@@ -122,7 +124,10 @@ def _model(name: str, fit: BayesClassifier, priors: Priors) -> str:
     said = [f"{first_upper(name)} assumed that {assumed}{_families(fit)}."] if assumed else []
     of = "The fit's" if is_given(fit) else "Its" if assumed else f"The {name}'s"
     said += [] if isinstance(fit.inference_, MLE) else [f"{of} {_priors(priors)}"]
-    return f"{' '.join(said)} The fit gave the {names.engine_name(fit)}."
+    said.append(f"The fit gave the {names.engine_name(fit)}")
+    if isinstance(fit, GenerativeClassifier) and fit.requested_rule(None) == "tempered" and fit.left_out_:
+        said[-1] += f"; tempering gave the columns' log-likelihood the factor {float(fit.temper_['T'].mean()):.2f}"
+    return f"{' '.join(said)}."
 
 
 def _families(fit: BayesClassifier) -> str:
@@ -158,32 +163,50 @@ def _results(comparison: Comparison, judged: Verdict) -> list[str]:
         said.append(f"Its decisions cost {pair(cost['cost'], cost['cost_se'])} per row.")
     if others:
         said.append(f"By differences of log loss from it, {others}.")
+    models = ", those between models all together" * any(one.kind == "behind" for one in judged.against)
+    if models or against_shares(comparison, best).startswith("clearly"):
+        said.append(f"Clear differences held with {100 * CONFIDENCE:.0f}% confidence{models}.")
     return [
         *said,
-        f"± is {ERROR}. All clear differences between models held together with {100 * CONFIDENCE:.0f}% confidence. "
-        "Probable differences exceeded one standard error. Differences that depended on the folds were neither. "
-        f"Models that surely differed by less than {comparison.matters:.2g} were tied.",
+        f"± is {ERROR}. Probable differences exceeded one standard error. Differences that depended on the folds were "
+        f"neither. Models that surely differed by less than {comparison.matters:.2g} were tied.",
     ]
 
+
+OF_GROUP = re.compile(r"_\d+\b(?!})")
+"""The number of a group of columns in the name of a parameter; numbers of a form, in braces, have one of their own."""
+
+CALLED = {
+    "mu": "the means ",
+    "pi": "the class shares ",
+    "sigma2": "the variances ",
+    "theta": "the probabilities ",
+}
+"""What stands before the names of parameters."""
 
 MISSING = {
     "ignore": "left them out of the likelihood",
     "level": "treated them as levels",
-    "impute": "imputed the mean of a number, with an indicator, and gave a category no weight",
 }
 """What a classifier did with missing cells, by its setting `missing`."""
 
+IMPUTED = {"number": "imputed the mean of a number, with an indicator", "category": "gave a category no weight"}
+"""What logistic regression did with missing cells, by the kind of their column."""
 
-def _missing(fits: Mapping[str, BayesClassifier], cells: int) -> list[str]:
+
+def _missing(fits: Mapping[str, BayesClassifier], frame: pd.DataFrame | None) -> list[str]:
     """Say what each fit, by its name in a sentence, does with missing cells."""
-    found = {name: MISSING.get(str(getattr(fit, "missing", "")), "") for name, fit in fits.items()}
-    said = [f"{name} {words}" for name, words in found.items() if words]
+    cells = 0 if frame is None else int(frame.isna().to_numpy().sum())
+    kinds = kinds_of(frame.loc[:, frame.isna().any()]).values() if frame is not None and cells else ()
+    words = MISSING | {"impute": " and ".join(said for kind, said in IMPUTED.items() if kind in kinds)}
+    found = {name: words.get(str(getattr(fit, "missing", "")), "") for name, fit in fits.items()}
+    said = [f"{name} {did}" for name, did in found.items() if did]
     return [f"{counted(cells, 'cell was', 'cells were')} missing: {'; '.join(said)}."] if cells and said else []
 
 
 def _boosted(comparison: Comparison) -> list[str]:
     """Say what the line of gradient boosting is, where there is one."""
-    words = any(kind_of(comparison.X[name]) != "number" for name in comparison.X)
+    words = "category" in kinds_of(comparison.X).values()
     told = ", told which columns are categories" * words
     said = f"Gradient boosting was scikit-learn's HistGradientBoostingClassifier with its default settings{told}."
     return [said] if BOOSTING in comparison.peers else []
@@ -217,12 +240,17 @@ def _shares(codes: Integers, classes: Any, order: Sequence[int]) -> str:
 
 
 def _priors(priors: Priors) -> str:
-    """Return the priors as a clause, one entry for each parameter and form; numbers that differ as their range."""
+    """Return the priors as a clause, one entry for each parameter and form; numbers that differ as their range.
+
+    Parameters of several groups of columns, such as theta_3 and theta_4, are one: theta.
+    """
     forms: dict[tuple[str, str], list[Mapping[str, Hyperparameter]]] = {}
     for line in priors.lines:
-        forms.setdefault((line.parameter, line.form), []).append(line.numbers)
+        parameter, form = (OF_GROUP.sub("", text) for text in (line.parameter, line.form))
+        forms.setdefault((parameter, form), []).append(line.numbers)
     said = [
-        f"{form.format(**{name: span(own[name] for own in numbers) for name in numbers[0]})} for {parameter}"
+        f"{form.format(**{name: span(own[name] for own in numbers) for name in numbers[0]})} for "
+        f"{CALLED.get(parameter, '')}{parameter}"
         for (parameter, form), numbers in forms.items()
     ]
     learned = f" ({'nu' if any(line.parameter == 'nu' for line in priors.lines) else 'α'} learned from the rows)"

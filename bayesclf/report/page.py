@@ -183,7 +183,9 @@ def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
 def _as_given(name: str, fit: Any) -> str:
     """Return a classifier as one writes it, without what a comparison gives it: engine, seed, and codes of words."""
     if name == BOOSTING:
-        fit = clone(last_step(fit)).set_params(random_state=None)
+        fit = last_step(fit)
+        declared = ", with its categorical columns declared" * bool(fit.categorical_features)
+        return f"{clone(fit).set_params(categorical_features='from_dtype')}{declared}"
     if isinstance(fit, BayesClassifier):
         fit = clone(fit).set_params(random_state=None)
         if isinstance(fit.inference, Auto):

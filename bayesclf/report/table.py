@@ -31,7 +31,7 @@ MEANINGS = {
     "log loss": "mean of −log P(true class), ± standard error; smaller is better",
     "difference": "of the log loss from that of the first line, on the same rows",
     "Brier": "squared error of the probabilities, summed over the classes; between 0 and 2",
-    "calibration error": "± standard error; (… if calibrated) is what calibrated probabilities would show",
+    "calibration error": "± standard error; (chance alone: …) is what calibrated probabilities would show",
     "differs": "share of rows on which the decision differs from Bayes-optimal's",
     "cost": "mean cost of the decisions, ± standard error, including the cost of rejected rows",
     "rejected": "share of rows without a decision, because the expected cost of the best one is too large",
@@ -68,7 +68,7 @@ def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
     }
     if "calibration_error" in record:
         own = pair(record["calibration_error"], record["calibration_error_se"])
-        own = f"{own} ({number(record['calibration_expected'])} if calibrated)"
+        own = f"{own} (chance alone: {number(record['calibration_expected'])})"
         line["calibration error"] = own if np.isfinite(record["calibration_error"]) else ""
         line["differs"] = percent(record["disagreement"]) if np.isfinite(record.get("disagreement", np.nan)) else ""
     if "cost" in record:

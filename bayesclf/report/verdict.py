@@ -178,11 +178,19 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         for one in others
     ]
     gained = [_against_best("Gradient boosting, for comparison,", one, best[0]) for one in boosted]
+    if any(one.difference < 0 for one in boosted):
+        right, own = (percent(1 - mean(comparison, key, "error")) for key in ((BOOSTING, NO_RULE), best))
+        gained[0] += f" Its accuracy is {right}, against {own}."
     ahead = any(one.difference < 0 and one.kind in SURE for one in boosted)
+    second = []
+    if baseline.kind == "behind" and len(others) > 1 and others[0].kind in SURE:
+        second = [f"This model is {GRADES[others[0].kind]} the other models."]
+    elif baseline.kind == "behind":
+        second, against = against[:1], against[1:]
     but = ["But these scores may be too good, as explained below."] if comparison.too_good else []
     but += [f"But at the given costs no model is clearly cheaper than {_every_row(comparison)}."] if dear else []
     return Verdict(
-        " ".join([_headline(comparison, baseline, others), *(gained if ahead else []), *but]),
+        " ".join([_headline(comparison, baseline), *second, *(gained if ahead else []), *but]),
         (*against, *_rules(comparison, best), *([] if ahead else gained or _without_boosting(comparison)), *common),
         cautions,
         decided,
@@ -252,8 +260,8 @@ def against_shares(held_out: HeldOut, key: Key) -> str:
     return GRADES.get(shares.kind, UNDECIDED)
 
 
-def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Standing]) -> str:
-    """Say which model to use and how clearly, or that none is worth using."""
+def _headline(comparison: Comparison, baseline: Standing) -> str:
+    """Say which model to use, or that none is clearly worth using."""
     best = comparison.best
     name, size = entry_name(comparison, *best), loss_and_shares(comparison, best)
     better = f"{GRADES.get(baseline.kind, UNDECIDED)} always predicting the class shares"
@@ -263,16 +271,7 @@ def _headline(comparison: Comparison, baseline: Standing, others: Sequence[Stand
         if baseline.difference < 0:
             better = "better than always predicting the class shares"
         return f"No model is {better.removeprefix('not ')}: the log loss of the best, {name}, is {size}."
-    use = f"Use {name}: its log loss is {size}."
-    if not others:
-        return use
-    second = full_name(comparison, others[0].model)
-    than = "the other models" if len(others) > 1 else second
-    return f"{use} " + {
-        "behind": f"This model is clearly better than {than}.",
-        "leaning": f"This model is probably, not clearly, better than {than}.",
-        "tied": f"{first_upper(second)} is as good.",
-    }.get(others[0].kind, f"This model is not clearly better than {second}.")
+    return f"Use {name}: its log loss is {size}."
 
 
 UNDONE = ", as other folds may change this"
@@ -437,22 +436,23 @@ def _of_one_fold(comparison: Comparison) -> Iterable[str]:
             name = "the class shares" if key == BASELINE else key[0]
             there, elsewhere = (" and ".join(number(loss) for loss in losses) for losses in found)
             yield (
-                f"One of {len(comparison.splits)} folds accounts for much of the difference between {best[0]} and "
-                f"{name}: log losses are {there} in it, {elsewhere} in the others."
+                f"The difference between {best[0]} and {name} depends on one of {len(comparison.splits)} folds: "
+                f"log losses are {there} in it, {elsewhere} in the others."
             )
             return
 
 
 def _no_better_than_shares(comparison: Comparison) -> list[str]:
-    """Name the models and rules, beside the best, whose log loss is above that of the class shares."""
+    """Name the models and rules, beside the best, that gain less than one standard error over the class shares."""
     entries = [(model, rule) for model in comparison.models for rule in comparison.rules_of(model)]
     found: dict[str, dict[str, list[str]]] = {}
     for model, rule in entries:
         shares = standing_of_shares(comparison, (model, rule))
-        if (model, rule) != comparison.best and shares.difference < 0 and np.isfinite(shares.difference):
+        if (model, rule) != comparison.best and shares.difference < shares.error and np.isfinite(shares.difference):
             own = found.setdefault(against_shares(comparison, (model, rule)), {}).setdefault(model, [])
-            larger = f"{'' if own else 'log loss larger by '}{pair(-shares.difference, shares.error)}"
-            own.append(f"({larger})" if rule == NO_RULE else f"{'' if own else 'under '}{rule} ({larger})")
+            words = "" if own else f"log loss {'larger' if shares.difference < 0 else 'smaller'} by "
+            size = f"({words}{pair(abs(shares.difference), shares.error)})"
+            own.append(size if rule == NO_RULE else f"{'' if own else 'under '}{rule} {size}")
     most = (LISTED_NAMES, AND_MORE, " and ")
     return [
         f"{first_upper(grade)} always predicting the class shares: "
@@ -570,9 +570,11 @@ def overview(comparison: Comparison) -> Display:
 
 
 def _sizes(comparison: Comparison, useful: bool) -> str:
-    rules = dict.fromkeys(rule for _, rule in comparison.answers if rule != NO_RULE)
+    rules = [sum(own == model and rule != NO_RULE for own, rule in comparison.answers) for model in comparison.models]
     folds = counted(comparison.cv, "fold") + (f" × {comparison.repeats}" if comparison.repeats > 1 else "")
-    entries = counted(len(comparison.models), "model") + (f" × {counted(len(rules), 'rule')}" if rules else "")
+    entries = counted(len(rules), "model")
+    if most := max(rules):
+        entries += f", {'up to ' * (min(rules) < most)}{counted(most, 'rule')}{' each' * (len(rules) > 1)},"
     rows = counted(len(comparison.y), "row")
     first = "the recommended row first" if useful else "no row is recommended"
     return f"Comparison of {entries} on {rows}, {folds} (± standard error), {first}"

@@ -161,7 +161,7 @@ def test_json_holds_the_numbers_of_compare():
     tennis = datasets.load("play_tennis")
     models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
     expected = bc.compare(models, tennis.X, tennis.y, "all", cv=3, repeats=2, random_state=4, boosting=True)
-    assert f"of 3 models × {len(RULES)} rules on 14 rows" in " ".join(str(expected).split())
+    assert f"of 3 models, up to {len(RULES)} rules each, on 14 rows" in " ".join(str(expected).split())
     assert (found["best"]["model"], found["best"]["rule"]) == expected.best
     assert found["notes"] == {model: list(notes) for model, notes in expected.notes.items()}
     assert found["engines"] == {"nb": "exact", "lr": "map"}

@@ -181,7 +181,7 @@ def test_labels_are_simulated_once_for_the_table_and_the_facts(monkeypatch):
     line = comparison.table.set_index("rule").loc[comparison.best[1]]
     shown = {fact.name: fact.value for fact in facts(comparison, comparison.best, comparison.classes, (0, 1))}
     own = pair(line["calibration_error"], line["calibration_error_se"])
-    assert f"{own} ({line['calibration_expected']:.3f} if calibrated)" == shown["Calibration error"]
+    assert f"{own} (chance alone: {line['calibration_expected']:.3f})" == shown["Calibration error"]
     assert len(times) == len(comparison.table)
 
 

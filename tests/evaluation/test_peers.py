@@ -90,7 +90,9 @@ def test_boosting_shows_what_a_black_box_gains_and_is_never_the_model_to_use(mon
     table = found.table.set_index("model")["log_loss"]
     assert table["boosting"] < table["nb"].min() - 0.3
     assert found.best[0] == "nb"
-    assert "is clearly ahead: its log loss is smaller by" in verdict(found).headline
+    headline = verdict(found).headline
+    assert "is clearly ahead: its log loss is smaller by" in headline
+    assert "Its accuracy is " in headline
     assert (
         "boosting"
         not in bc.compare(

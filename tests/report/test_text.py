@@ -139,10 +139,11 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
     assert "The Bayesian models answered at their maximum likelihood estimate (mle, " in said
     assert "Logistic regression (lr) assumed that log-odds are linear in the columns. Its priors were " in said
     assert "By differences of log loss from it, " in said
-    missing = ["9 cells were missing: nb left them out of the likelihood."]
-    assert (_missing({"nb": bc.NaiveBayes()}, 9), _missing({"nb": bc.NaiveBayes()}, 0)) == (missing, [])
+    fits, words = {"lr": bc.LogisticRegression()}, pd.DataFrame({"wind": ["weak", None], "degrees": [1.0, 2.0]})
+    missing = ["1 cell was missing: lr gave a category no weight."]
+    assert (_missing(fits, words), _missing(fits, words.dropna())) == (missing, [])
     means = load_iris().data.mean(axis=0)
-    assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for mu" in said
+    assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for the means mu" in said
     assert "Normal(0, 2.5²) for weight" in said
     assert comparison.seed == 0
     assert "seed 0. References: " in said
@@ -183,10 +184,10 @@ def test_the_paragraph_keeps_thousands_and_joins_ranges():
     rng = np.random.default_rng(0)
     X, y = rng.poisson(1.0, (12, 2_000)), np.arange(12) % 2
     clf = bc.MultinomialNB(alpha=1.0).fit(X, y)
-    assert "Dirichlet(1 in each of 2,000 cells) for theta" in _priors(priors_of(clf))
+    assert "Dirichlet(1 in each of 2,000 cells) for the probabilities theta" in _priors(priors_of(clf))
     alpha = rng.uniform(0.5, 3.0, (2, 2_000))
     clf = bc.MultinomialNB(alpha=alpha).fit(X, y)
-    expected = f"Dirichlet({alpha.min():.4g} to {alpha.max():.4g} in 2,000 cells) for theta"
+    expected = f"Dirichlet({alpha.min():.4g} to {alpha.max():.4g} in 2,000 cells) for the probabilities theta"
     assert expected in _priors(priors_of(clf))
     scales = {"x0": 1.0, "x1": 2.5, "x2": 4.0}
     lr = bc.LogisticRegression(prior_scale=scales, inference="map").fit(rng.normal(size=(30, 3)), np.arange(30) % 2)
