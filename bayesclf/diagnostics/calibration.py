@@ -26,7 +26,7 @@ from bayesclf.evaluation.score_table import (
 )
 from bayesclf.interpretation.dependence import JOIN, dependent_pairs, may_help
 from bayesclf.tables.columns import row_numbers
-from bayesclf.wording import pair
+from bayesclf.wording import joined, pair
 
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
@@ -179,10 +179,11 @@ def disagreement(context: Context) -> Answer:
     shown |= {rule: classes[code[differ]] for rule, code in decided.items()}
     evidence = pd.DataFrame(shown)
     which = f"{len(differ)} of {len(codes)} held-out rows{' of the first repeat' * (answers.repeats > 1)}"
-    says = f"{', '.join(map(repr, decided))} decide {which} differently"
+    rules = joined(f"{rule!r}{' (given the new row)' * (rule == 'predictive')}" for rule in decided)
+    says = f"{rules} decide {which} differently"
     if stats.binom.sf(len(differ) - 1, len(codes), thresholds.MAX_DISAGREEMENT) < thresholds.SIGNIFICANCE:
         return tip(
-            f"{says}: there the answer depends on the rule",
+            says,
             "look at these rows (bayesclf compare TABLE --report FILE.html lists them) and at clf.predict_interval(X)",
             evidence,
         )

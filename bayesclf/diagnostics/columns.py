@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
+from bayesclf.interpretation.summary import INTERCEPT
 from bayesclf.models import Model
 from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.identifiability import separating_columns
@@ -308,9 +309,7 @@ def separated_classes(context: Context) -> Answer:
     reason = f"{named(which)} {does}{'s' * (len(which) == 1)} {what}, and the likelihood has no maximum"
     few, of_class = counts.loc[counts["few"], "name"], counts["what"] == "class"
     rare = sorted(set(found) & set(few))
-    signs = "trust the signs, not the sizes, of these weights where p_positive of clf.summary() is near 0 or 1"
-    if rare:
-        signs += f"; do not trust the signs of {named(rare)} either, which have few rows (M05)"
+    signs = ""
     if not found:
         reason = _why_separable(context, model)
         if not reason:
@@ -321,7 +320,7 @@ def separated_classes(context: Context) -> Answer:
             have = f"classes {named(classes)} have" if len(classes) > 1 else f"class {named(classes)} has"
             reason = f"{have} few rows (M05), and only these rows are separable from the others"
             signs = "do not interpret the weights of so few rows"
-    steps = [signs]
+    steps = [signs or _signs(context.classifier, found, rare)]
     if found and (not levels or set(lacking) - set(rare)):
         steps.append("check that no column gives the class away")
     if not (model.prior.learned and levels):  # the scale of a level's weight is learned from all columns
@@ -331,6 +330,19 @@ def separated_classes(context: Context) -> Answer:
         "; ".join(steps),
         {"columns": ", ".join(found)} if found else {},
     )
+
+
+def _signs(classifier: BayesClassifier, found: Sequence[str], rare: Sequence[str]) -> str:
+    """Return which signs of the weights of columns, or of any without these, are known; none of `rare` columns is."""
+    if classifier.draws_ is None:
+        return "do not interpret these weights without draws, which tell whether their signs are known"
+    weights = classifier.summary().drop(INTERCEPT, level="feature")
+    apart = weights[weights["low"] * weights["high"] > 0].index.unique("feature")
+    known = [name for name in found or apart if name in apart and name not in rare]
+    if known:
+        return f"trust the signs, not the sizes, of {named(known)}, whose intervals in clf.summary() exclude 0"
+    few = " or they have few rows (M05)" if rare else ""
+    return f"trust neither the signs nor the sizes of these weights: their intervals in clf.summary() include 0{few}"
 
 
 def _lacks_a_class(indicator: Any, y: Integers) -> bool:
@@ -347,7 +359,7 @@ def _why_separable(context: Context, model: LogisticModel) -> str:
     try:
         context.classifier.hypotheses("mle")
     except DoesNotExist as error:
-        return str(error).partition("; take")[0]
+        return str(error).partition("; use")[0]
     return ""
 
 

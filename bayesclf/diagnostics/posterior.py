@@ -63,7 +63,7 @@ def laplace_weights(context: Context) -> Answer:
         raise NotApplicable(f"draws by {context.engine} need no importance weights")
     assert stats is not None  # the engine has recorded its weights
     khat, ess = float(stats["pareto_k"]), float(stats["importance_ess"])
-    limit = thresholds.MAX_KHAT
+    limit = min(engine.limit, thresholds.MAX_KHAT)
     evidence = {"pareto_k": khat, "limit": limit, "importance_ess": ess}
     if not khat <= limit:
         return issue(
@@ -71,9 +71,8 @@ def laplace_weights(context: Context) -> Answer:
             "sample the posterior: clf.set_params(inference='slice').fit(X, y) (--inference slice)",
             evidence,
         )
-    allowed = f", in this fit {engine.limit:g}" if engine.limit < limit else ""
-    reason = f"k̂ = {khat:.2f} (limit {limit}{allowed}), {ess:,.0f} effective draws"
-    return passed(reason, evidence)
+    says = f"k̂, how heavy the tail of the weights is, is {khat:.2f}, within the limit of {limit:g}"
+    return passed(f"{says}; the weighted sample is as accurate as {ess:,.0f} independent draws", evidence)
 
 
 @check("M03", "Prior sensitivity", "generative models with draws in memory")

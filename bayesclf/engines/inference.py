@@ -107,7 +107,7 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
 
 
 def _worth(proposals: laplace.Proposals) -> str:
-    return f"the proposals are worth {proposals.ess:,.0f} independent draws"
+    return f"the draws come from a weighted sample that is as accurate as {proposals.ess:,.0f} independent draws"
 
 
 NUTS_PER_SLICE = 2.0

@@ -134,7 +134,7 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     """Return one row per class and column, of one unit more."""
     if isinstance(classifier, LogisticRegression):
         design: Any = classifier.model_.design  # type: ignore[attr-defined]
-        names, groups = design.names, _categories(design)
+        names, groups = design.names, categories(design)
         tree, reference = classifier.posterior_, _reference(classifier)
     elif isinstance(classifier, GenerativeClassifier):
         implied = classifier.to_logistic()
@@ -152,7 +152,7 @@ def _odds_per_sd(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     if not isinstance(classifier, LogisticRegression):
         raise Refused(f"odds per standard deviation are of logistic regression, not of {type(classifier).__name__}")
     design: Any = classifier.model_.design  # type: ignore[attr-defined]
-    intercept, weight = _centered(_coefficients(classifier, classifier.posterior_), design.names, _categories(design))
+    intercept, weight = _centered(_coefficients(classifier, classifier.posterior_), design.names, categories(design))
     every = np.concatenate([intercept[..., None], weight * design.scale], axis=2)
     outcomes = [str(label) for label in classifier.classes_]
     if len(outcomes) == 2:
@@ -196,7 +196,7 @@ def _levels(nb: GenerativeClassifier) -> Iterable[list[str]]:
             yield [f"{feature}={value}" for value in values]
 
 
-def _categories(design: Any) -> Iterable[list[str]]:
+def categories(design: Any) -> Iterable[list[str]]:
     """Return the names of the levels of each category of logistic regression."""
     for category in design.category_names:
         yield [name for name, feature in zip(design.names, design.features, strict=True) if feature == category]

@@ -22,9 +22,10 @@ from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation import score_table
+from bayesclf.evaluation.judgments import CONFIDENCE
 from bayesclf.evaluation.score_table import Key, infinite_losses, useful
 from bayesclf.interpretation.dependence import may_help
-from bayesclf.interpretation.summary import INTERCEPT, PER_SD, READING, Priors, priors_of, together
+from bayesclf.interpretation.summary import INTERCEPT, PER_SD, READING, Priors, categories, priors_of, together
 from bayesclf.plots import style
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.plots.conditionals import MOST_PANELS
@@ -42,10 +43,16 @@ from bayesclf.report.tree import MOST_LINES, Beside, Figure, Findings, Items, Pa
 from bayesclf.report.verdict import against_shares, in_sentence, untold
 from bayesclf.tables.columns import SparseTable
 from bayesclf.tables.levels import class_order
-from bayesclf.wording import counted, first_upper, joined, listed, sentences
+from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, first_upper, joined, listed, sentences
 
 if TYPE_CHECKING:
     from matplotlib import figure
+
+DEFINED = (
+    f"± is one standard error. Clear differences hold with {100 * CONFIDENCE:.0f}% confidence, and probable ones "
+    "exceed one standard error."
+)
+"""What the words of the verdict mean."""
 
 MOST_PRIORS = 20
 """Lines of priors that people are shown."""
@@ -113,11 +120,11 @@ def _first(
     if held_out is not None and answer:
         drawn = reliability(held_out, held_out.best, "held-out-reliability", "the probabilities")
         found = facts(held_out, held_out.best, classes, order)
-        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}; ± is one standard error")
+        numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
         if not useful(held_out, held_out.best) and not infinite_losses(held_out, held_out.best)[0]:
             next_step = Text(f"Next: {may_help([classifier], *training)}")
-        parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn])]
+        parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn]), Text(DEFINED, "quiet")]
         if wrong := errors(held_out, held_out.best, classes):
             below.insert(0, Items([wrong]))
     notes = sentences(classifier.notes_ if frame is None else untold(classifier.notes_, frame))
@@ -146,15 +153,13 @@ def reliability(held_out: score_table.HeldOut, key: Key, name: str, what: str) -
 def headline(diagnosis: Diagnosis) -> str:
     """Summarize the checks in one sentence."""
     if not diagnosis.issues:
-        return (
-            f"The checks found no issue: {len(diagnosis.passed)} passed"
-            + (
-                f" and {len(diagnosis.tips)} gave {'a tip' if len(diagnosis.tips) == 1 else 'tips'}"
-                if diagnosis.tips
-                else ""
-            )
-            + (f"; {len(diagnosis.undecided)} undecided." if diagnosis.undecided else ".")
-        )
+        counts = [f"{len(diagnosis.passed)} passed"]
+        if tips := len(diagnosis.tips):
+            counts.append(f"{tips} gave {'a tip' if tips == 1 else 'tips'}")
+        if diagnosis.undecided:
+            codes = listed((finding.code for finding in diagnosis.undecided), LISTED_NAMES, AND_MORE)
+            counts.append(f"{len(diagnosis.undecided)} could not decide ({codes})")
+        return f"The checks found no issue: {joined(counts)}."
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
     return f"The checks found {counted(len(diagnosis.issues), 'issue')}: {joined(named)}."
 
@@ -212,7 +217,8 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     parts: list[Part] = [Text(f"Families by evidence: {joined(families)}.")] if families else []
     limits = f"low and high are the limits of {100 * CI_PROB:.0f}% credible intervals"
     if isinstance(classifier, LogisticRegression):
-        parts += _odds(classifier, found, order, limits)
+        lines = _largest_first(classifier, found)
+        parts += _odds(classifier, lines, str(found.attrs["reference"]), order, limits)
     else:
         lines = table.in_order(_parameters(found), classifier.classes_, order)
         pairs = lines["feature"].astype(str).map(lambda name: tuple(sorted(name.split(", "))))
@@ -225,9 +231,11 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
         return [*parts, Text(f"{first_upper(found.attrs['no_intervals'])}.", "quiet")]
     if isinstance(classifier, LogisticRegression):
         caption = "Log-odds per standard deviation of a column or per level, with posterior intervals."
-        if len(classifier.model_.design.names) > MOST_WEIGHTS:  # type: ignore[attr-defined]
+        features = [feature for feature in lines["feature"].unique() if feature != INTERCEPT]
+        if len(features) > MOST_WEIGHTS:
             caption = f"{caption} The {MOST_WEIGHTS} largest weights are shown."
-        parts.append(Figure(partial(_weights, classifier, order), "weights", "Posterior of logistic weights", caption))
+        drawn = partial(_weights, classifier, features[:MOST_WEIGHTS], order)
+        parts.append(Figure(drawn, "weights", "Posterior of logistic weights", caption))
     if isinstance(classifier.inference_, MARKOV_CHAINS):
         caption = "Bars stay within the band where the chains agree. These parameters mix worst."
         parts.append(Figure(partial(_ranks, classifier), "ranks", "Ranks of each chain's draws among all", caption))
@@ -246,37 +254,44 @@ def _parameters(found: pd.DataFrame) -> pd.DataFrame:
     return lines.iloc[np.lexsort(keys)]
 
 
-def _odds(classifier: LogisticRegression, found: pd.DataFrame, order: Sequence[int], limits: str) -> list[Part]:
-    """Return the odds ratios in common units, the largest first, and what they are."""
+def _largest_first(classifier: LogisticRegression, found: pd.DataFrame) -> pd.DataFrame:
+    """Return odds ratios in common units, the largest first; of two levels, which mirror each other, the second."""
+    design: Any = classifier.model_.design  # type: ignore[attr-defined]
+    found = found.drop([levels[0] for levels in categories(design) if len(levels) == 2], level="feature")
+    by = np.log(found[PER_SD["odds_ratio"]]).abs().groupby("feature", sort=False)
+    size = by.transform("max").where(found.index.get_level_values("feature") != INTERCEPT, np.inf)
+    return found.reset_index().iloc[np.lexsort([by.ngroup().to_numpy(), -size.to_numpy()])]
+
+
+def _odds(
+    classifier: LogisticRegression, lines: pd.DataFrame, reference: str, order: Sequence[int], limits: str
+) -> list[Part]:
+    """Return the table of odds ratios, and what they are."""
     labels = classifier.classes_
     odds, low, high = PER_SD.values()
-    by = np.log(found[odds]).abs().groupby("feature", sort=False)
-    size = by.transform("max").where(found.index.get_level_values("feature") != INTERCEPT, np.inf)
-    lines = found.reset_index().iloc[np.lexsort([by.ngroup().to_numpy(), -size.to_numpy()])]
-    of = f"{'each class' if len(labels) > 2 else labels[1]} against {found.attrs['reference']}"
+    of = f"{'each class' if len(labels) > 2 else labels[1]} against {reference}"
     said = (
-        f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio per sd; clf.summary() "
-        "has ratios per unit. (intercept) is the odds at the means. A level is compared with the mean of all levels. "
-        "The largest come first."
+        f"One standard deviation more of a number multiplies the odds of {of} by its odds ratio; clf.summary() "
+        "has ratios per unit. (intercept) is the odds at the means. A level is compared with the mean of all levels, "
+        "and of two levels the second is shown. The largest come first."
     )
     if classifier.draws_ is not None:
         said = f"{said} {first_upper(limits)}, and p positive is the probability of a ratio above 1."
     lines = lines.drop(columns=["coefficient_per_sd", "sd", "low", "high"], errors="ignore")
-    lines = table.in_order(lines.rename(columns={low: "low", high: "high"}), labels, order)
+    lines = table.in_order(lines.rename(columns={odds: "odds ratio", low: "low", high: "high"}), labels, order)
     lines.insert(0, "feature", lines.pop("feature"))
     return [Text(said), Table(lines if len(labels) > 2 else lines.drop(columns="outcome"))]
 
 
-def _weights(classifier: LogisticRegression, order: Sequence[int]) -> figure.Figure:
-    """Draw the posterior of the weights in common units, by ArviZ."""
+def _weights(classifier: LogisticRegression, features: Sequence[str], order: Sequence[int]) -> figure.Figure:
+    """Draw the posterior of the weights of features in common units, by ArviZ."""
     import arviz_plots as azp
     import xarray as xr
 
     design: Any = classifier.model_.design  # type: ignore[attr-defined]
     scale = xr.DataArray(design.scale, dims="feature", coords={"feature": list(design.names)})
     weight = classifier.posterior_draws()["weight"] * scale
-    largest = np.argsort(-abs(weight.mean(["chain", "draw"])).max("outcome").values, kind="stable")
-    weight = weight.isel(feature=largest[:MOST_WEIGHTS])
+    weight = weight.isel(feature=[design.names.index(feature) for feature in features])
     labels = [str(label) for label in classifier.classes_[list(order)]]
     weight = weight.sel(outcome=[label for label in labels if label in weight["outcome"]])
     named = {dim: [style.plain(label) for label in weight[dim].values] for dim in ("outcome", "feature")}
@@ -321,19 +336,21 @@ def _predictions(
 ) -> list[Part]:
     """Return average effects of columns, and what was learned about each column given the class."""
     parts: list[Part] = []
-    shown = largest_effects(classifier, X, columns)
-    found = average_effects(classifier, X, shown, order)
+    largest = largest_effects(classifier, X, columns)
+    found = average_effects(classifier, X, largest, order)
     if found is not None:
         first = "the first " * (len(columns) > table.MOST_COLUMNS)
         of = f"{first}{min(len(columns), table.MOST_COLUMNS)} columns"
-        rest = f"the {len(shown)} of {of} with the largest effect on {SCREENED} rows"
-        some = f" The table has {rest}; clf.effects(X, column) has any." if len(columns) > len(shown) else ""
+        rest = f"the {len(largest)} of {of} with the largest effect on {SCREENED} rows"
+        some = f" The table has {rest}; clf.effects(X, column) has any." if len(columns) > len(largest) else ""
         means = f": posterior means and {100 * CI_PROB:.0f}% intervals" * (classifier.draws_ is not None)
         caption = (
             f"Change of P(outcome), on average over the rows, when a column goes from one value to another{means}. "
             f"The changes are of predictions, not effects of an intervention.{some}"
         )
-        parts.append(Table(found, caption=caption))
+        changes = found.columns.drop(["column", "from", "to", "outcome"])
+        shown = found.assign(**{name: found[name].map(lambda change: float(f"{change:.2g}")) for name in changes})
+        parts.append(Table(found, shown, caption))
     kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
     if kinds and kinds <= {"number", "category", "mixed"}:
         telling = None if found is None else list(found["column"].unique()[:MOST_PANELS])

@@ -71,11 +71,13 @@ def of_classifier(
         how = names.HOW[held_out.best[1]]
         sentences.append(f"In {held_out.setting}, the log loss of the model {how} was {loss}; ± is {ERROR}.")
         references = f"Reference: {NADEAU}"
-    made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
+    made = len(diagnosis.findings) - len(diagnosis.not_applicable)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
     tips = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.tips)
+    undecided = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.undecided)
+    undecided = undecided and f"; undecided: {undecided}"
     issues = f"{len(diagnosis.issues)} raised an issue: {raised}" if diagnosis.issues else "none raised an issue"
-    sentences.append(f"Of {counted(made, 'check')}, {issues}{f'; tips: {tips}' if tips else ''}.")
+    sentences.append(f"Of {counted(made, 'check')}, {issues}{f'; tips: {tips}' if tips else ''}{undecided}.")
     return " ".join([*sentences, _computed(classifier.seed_), references]).strip()
 
 

@@ -17,8 +17,8 @@ from bayesclf.models.logistic.density import LogisticDensity
 SHORT = bc.engines.Slice(draws=60, tune=20, chains=2)
 LAPLACE = bc.engines.Laplace(draws=500, limit=FINITE_VARIANCE)
 NOTE = (
-    r"the posterior was sampled by Laplace approximation, corrected by importance weights: the proposals are worth "
-    r"(\d,\d{3}) "
+    r"the posterior was sampled by Laplace approximation, corrected by importance weights: the draws come from a "
+    r"weighted sample that is as accurate as (\d,\d{3}) "
 )
 
 
