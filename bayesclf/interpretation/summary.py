@@ -83,7 +83,8 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     DataFrame
         Of ``"odds"``, indexed by (outcome, feature), "(intercept)" first: `odds_ratio`, the posterior median, with
         `odds_ratio_low` and `odds_ratio_high`; `p_positive`, P(coefficient > 0); the coefficient's posterior mean
-        `coefficient`, `sd`, `low` and `high`, per unit of the column, or per standard deviation in the training rows.
+        `coefficient` (not the log of that median), `sd`, `low` and `high`, per unit of the column, or per standard
+        deviation in the training rows.
 
         Of ``"parameters"``, indexed by (parameter, outcome, feature), where "feature" names levels and cells too and is
         empty for a parameter without them: `mean`, `sd`, `low` and `high`.
