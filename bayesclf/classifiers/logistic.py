@@ -68,8 +68,8 @@ def about_collinear(names: tuple[str, ...]) -> Iterator[str]:
     if names:
         some = listed(map(repr, names), LISTED_COLUMNS, AND_MORE)
         yield (
-            f"{some} are collinear, so their maximum likelihood weights are not unique, although the probabilities "
-            "are; MAP and the posterior are unaffected"
+            f"{some} are collinear, so the likelihood does not determine their weights; MAP and the posterior are "
+            "unaffected"
         )
 
 

@@ -17,7 +17,7 @@ from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
-from bayesclf.wording import counted, printable
+from bayesclf.wording import counted, first_upper, printable
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import LogisticRegression
@@ -32,7 +32,9 @@ def compare(
     context: typer.Context,
     table: options.TableArgument,
     target: options.Target = None,
-    models: Annotated[str, option("--models", "NAMES", "Classifiers, separated by commas.")] = options.DEFAULT_MODELS,
+    models: Annotated[
+        str | None, option("--models", "NAMES", "Classifiers, separated by commas.", options.DEFAULT_MODELS)
+    ] = None,
     rules: Annotated[
         str | None, option("--rules", "NAMES", "Rules, separated by commas; or all.", "map, bayes-optimal, its own")
     ] = None,
@@ -71,14 +73,14 @@ def compare(
 
     if max_minutes is not None and not 0 < max_minutes < np.inf:
         raise InputError(f"--max-minutes must be a number above 0, not {max_minutes:g}")
-    chosen = options.names(models, options.named_models(), "--models")
+    chosen = options.names(options.DEFAULT_MODELS if models is None else models, options.named_models(), "--models")
     engines = options.engines(inference, chosen, ENGINES)
     wanted = None if rules is None else tuple(RULES) if rules == "all" else options.names(rules, RULES, "--rules")
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
     drop = list(dict.fromkeys([*(drop or ()), *([] if group is None else [group])]))
     context.params["drop"] = drop  # which `fit` drops, too
     training = load_training(table, target, reading, drop, options.column_kinds(kind), text)
-    if models == options.DEFAULT_MODELS and all(own == "text" for own in training.kinds.values()):
+    if models is None and all(own == "text" for own in training.kinds.values()):
         engines = options.engines(inference, ["text"], ENGINES)
     labels = [str(label) for label in np.unique(np.asarray(training.y))]
     costs = None if cost is None else options.read_cost(cost, labels)
@@ -114,23 +116,27 @@ def compare(
     next_command = _fit_command(context, found.best[0], engines) if fits else ""
     if not next_command.isprintable() or len(next_command) > LONGEST_COMMAND:
         next_command = ""
+    predicted = ""
+    if next_command:
+        model, rule = found.best
+        own = rule == resolve(found.fits[model].requested_rule(None))[0].name
+        words = [] if own else ["--rule", rule]
+        words += [] if cost is None else ["--cost", cost]
+        words += [] if reject is None else ["--reject", f"{reject:g}"]
+        predicted = f"to predict as in this comparison, add {shlex.join(words)}" if words else ""
     if (path := outputs["--report"]) is not None:
         made = shlex.join(["bayesclf", *context.obj])
-        write_comparison(found, path, command=made, next_command=next_command)
+        following = f"{next_command}  # {predicted}" if predicted else next_command
+        write_comparison(found, path, command=made, next_command=following)
     if not quiet:
         show_comparison(stdout(), found, diagnoses, time.perf_counter() - start)
         for path in outputs.values():
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)
+        if predicted:
+            stdout().print(f"{first_upper(predicted)}.", soft_wrap=True)
         if next_command:
-            model, rule = found.best
-            own = rule == resolve(found.fits[model].requested_rule(None))[0].name
-            words = [] if own else ["--rule", rule]
-            words += [] if cost is None else ["--cost", cost]
-            words += [] if reject is None else ["--reject", f"{reject:g}"]
-            if words:
-                stdout().print(f"To predict as in this comparison, add {shlex.join(words)}.", soft_wrap=True)
-            stdout().print(f"To fit {model}: {next_command}", soft_wrap=True)
+            stdout().print(f"To fit {found.best[0]}: {next_command}", soft_wrap=True)
 
 
 LONGEST_COMMAND = 1000
@@ -333,7 +339,8 @@ def report(
         data = Path(training.dataset.name).name
     with shown(f"checking {model}"):
         predict_too = ["predict", model, "NEW.csv", "--output", "predictions.csv"]
-        made, following = (shlex.join(["bayesclf", *words]) for words in (context.obj, predict_too))
+        then = [*context.obj, "--table", "TRAINING.csv"] if table is None else predict_too
+        made, following = (shlex.join(["bayesclf", *words]) for words in (context.obj, then))
         page = written_report(classifier, path, X, y, None, made, following, data)
     for sentence in told(page.sections[0]):
         stdout().print(wrapped(printable(sentence), stdout().width), soft_wrap=True)

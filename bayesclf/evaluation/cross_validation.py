@@ -546,8 +546,8 @@ def pooled(parts: list[RowScores | str], splits: tuple[Split, ...], runs: Sequen
     if reasons:
         clauses = zip(*(part.split(": ") for part in reasons), strict=False)
         reason = ": ".join(own[0] for own in takewhile(lambda own: len(set(own)) == 1, clauses)) or reasons[0]
-        some = f" (in {len(reasons)} of {len(parts)} folds)" if len(reasons) < len(parts) else ""
-        return Answers((), f"{reason}{some}")
+        some = f"in {len(reasons)} of {len(parts)} folds, " if len(reasons) < len(parts) else ""
+        return Answers((), f"{some}{reason}")
     scored = [part for part in parts if isinstance(part, RowScores)]
     names = [field.name for field in fields(RowScores) if getattr(scored[0], field.name) is not None]
     repeated = []

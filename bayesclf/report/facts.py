@@ -31,6 +31,12 @@ from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, nu
 MOST_CLASSES = 6
 """Classes whose shares found are shown; of more, the classes that are found least often."""
 
+FEW_ROWS = 10
+"""Rows of a class below which more rows help, not costs."""
+
+WITHOUT_COSTS = ", without the costs"
+"""What is said of predicted classes, beside decisions under costs."""
+
 MOST_ERRORS = 3
 """Kinds of errors that are named."""
 
@@ -64,7 +70,7 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
     error, loss = (with_error(held_out, key, metric) for metric in ("error", "log_loss"))
     found = [
         Fact(
-            "Accuracy",
+            f"Accuracy{WITHOUT_COSTS * (held_out.costs is not None)}",
             percent(1 - error["error"], error["error_se"]),
             percent(1 - mean(held_out, BASELINE, "error")),
             "Share of rows whose class was predicted; the baseline always predicts the most frequent class.",
@@ -116,13 +122,26 @@ def _found(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[i
     most_frequent = rows.argmax()
     return [
         Fact(
-            f"Recall of {classes[code]}",
-            f"{percent(right[code] / rows[code], errors[code])} of {counted(round(rows[code]), 'row')}",
+            f"Recall of {classes[code]}{WITHOUT_COSTS * (held_out.costs is not None)}",
+            _share(right[code], rows[code], errors[code]),
             "100%" if code == most_frequent else "0%",
             "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",
         )
         for code in shown
     ]
+
+
+def _share(right: float, rows: float, error: float) -> str:
+    """Return a share of rows with its error, or as a count where the error reaches beyond 0% or 100%.
+
+    Examples
+    --------
+    >>> _share(4, 4, 0.225), _share(3.5, 4, 0.225), _share(30, 40, 0.07)
+    ('4 of 4 rows', '3.5 of 4 rows', '75.0 ± 7.0% of 40 rows')
+    """
+    share = right / rows
+    found = percent(share, error) if error <= min(share, 1 - share) else _count(right)
+    return f"{found} of {counted(round(rows), 'row')}"
 
 
 def loss_and_shares(held_out: HeldOut, key: Key) -> str:
@@ -135,10 +154,16 @@ def loss_and_shares(held_out: HeldOut, key: Key) -> str:
 def decided(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[int]) -> Table:
     """Return the rows of each true class decided as each class, as a table."""
     mean = f", a mean over {held_out.repeats} repeats" * (held_out.repeats > 1)
-    caption = f"Held-out rows by true class (rows) and predicted class (columns){mean}"
+    costs = WITHOUT_COSTS * (held_out.costs is not None)
+    caption = f"Held-out rows by true class (rows) and predicted class (columns){costs}{mean}"
     counts = confusion(held_out, key)
-    shown = np.array([[f"{count:,.1f}".removesuffix(".0") for count in line] for line in counts])
+    shown = np.array([[_count(count) for count in line] for line in counts])
     return Table(table.by_class(counts, classes, order), table.by_class(shown, classes, order), caption=caption)
+
+
+def _count(rows: float) -> str:
+    """Return a number of rows, which has a decimal where it is a mean over repeats."""
+    return f"{rows:,.1f}".removesuffix(".0")
 
 
 def confusion(held_out: HeldOut, key: Key) -> Array:
@@ -172,6 +197,8 @@ def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
         else f"The recall of '{classes[least]}' is {percent(recall[least])}"
     )
     remedy = " If some errors are worse than others, predict with cost=… (--cost FILE)." * useful(held_out, key)
+    if rows[least] < FEW_ROWS:
+        remedy = f" Gather more rows of '{classes[least]}'{', or merge it with another class' * (len(rows) > 2)}."
     return f"{labels if judged.state != 'yes' else ''}{found}.{remedy}"
 
 
@@ -225,7 +252,7 @@ def errors(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     if not named:
         return ""
     most = "" if np.isclose(counts.sum(), counts.flat[places].sum()) else "mostly "
-    of = "Errors" if held_out.costs is None else "Errors of the most probable class, without the costs"
+    of = "Errors" if held_out.costs is None else f"Errors of the most probable class{WITHOUT_COSTS}"
     repeated = f", means over {held_out.repeats} repeats" * (held_out.repeats > 1)
     return f"{of}{repeated}: {most}{joined(named)}."
 

@@ -62,10 +62,8 @@ def tree(
 def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | None) -> list[Part]:
     """Return the answer, what comes next, how clear the answer is, and what not to trust."""
     said = [errors(comparison, comparison.best, comparison.classes)] if judged.models else []
-    left_out, read = verdict.read(comparison)
-    wrong = [*left_out, *judged.cautions]
-    cautions: list[Part] = [Items(wrong) if wrong else Text(verdict.NOTHING)]
-    if read:
+    cautions: list[Part] = [Items(judged.cautions) if judged.cautions else Text(verdict.NOTHING)]
+    if read := verdict.read(comparison):
         cautions.append(Section(f"How the table was read ({counted(len(read), 'note')})", [Items(read)], "more"))
     below: list[Part] = [Section("What not to trust here", cautions, "box")]
     findings = [*filter(None, said), *judged.findings]

@@ -148,14 +148,16 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     """
     leaders, found, missing = comparison.leaders, _findings(comparison, diagnoses), _unavailable(comparison)
     if not leaders:
-        cautions = (*_too_good(comparison), *missing, *found)
+        cautions = (*left_out(comparison.read), *_too_good(comparison), *missing, *found)
         return Verdict("No model could answer under any rule.", (), cautions, useful=False)
-    best, priced = comparison.best, comparison.costs is not None
-    said = _cheapest(comparison) if priced else (no_better(comparison, best, comparison.classes),)
+    best, dear = comparison.best, comparison.costs is not None and _no_cheaper(comparison)
+    cheap = comparison.costs is not None and not dear
+    said = (no_better(comparison, best, comparison.classes),) if comparison.costs is None else _cheapest(comparison)
     decided = tuple(filter(None, said))
     cautions = (
+        *left_out(comparison.read),
         *_too_good(comparison),
-        *(() if priced else decided),
+        *(() if cheap else decided),
         *missing,
         *(f"{first_upper(full_name(comparison, model))}: {why}." for model, why in comparison.problems.items()),
         *_infinite(comparison),
@@ -164,7 +166,7 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         *_overconfident(comparison),
         *found,
     )
-    common = (*_accuracy(comparison), *(decided if priced else ()))
+    common = (*_accuracy(comparison), *(decided if cheap else ()))
     if np.isinf(mean(comparison, best, "log_loss")):
         headline = "Every model gave the true class of some row the probability 0, so every log loss is infinite."
         return Verdict(headline, common, cautions, decided, useful=False)
@@ -186,6 +188,7 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     elif baseline.kind == "behind":
         second, against = against[:1], against[1:]
     but = ["But these scores may be too good, as explained below."] if comparison.too_good else []
+    but += [f"But at the given costs no model is clearly cheaper than {_every_row(comparison)}."] if dear else []
     return Verdict(
         " ".join([_headline(comparison, baseline), *second, *(gained if ahead else []), *but]),
         (*against, *_rules(comparison, best), *([] if ahead else gained or _without_boosting(comparison)), *common),
@@ -217,10 +220,10 @@ def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
     return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r}{cost})"
 
 
-def read(comparison: Comparison) -> tuple[list[str], list[str]]:
-    """Return what was decided while the table was read, in sentences: what was left out, and the rest."""
-    notes, without = untold(comparison.read, comparison.X), left_out(comparison.read)
-    return without, [said for said in sentences(notes) if said not in without]
+def read(comparison: Comparison) -> list[str]:
+    """Return what was decided while the table was read, in sentences, without what the cautions say."""
+    without = left_out(comparison.read)
+    return [said for said in sentences(untold(comparison.read, comparison.X)) if said not in without]
 
 
 def left_out(notes: Sequence[str]) -> list[str]:
@@ -367,6 +370,12 @@ def _every_row(comparison: Comparison) -> str:
     log_shares = np.log(class_shares(comparison.y, len(comparison.classes)))[None]
     (code,) = comparison.costs.decide(log_shares)
     return "rejecting every row" if code == REJECTED else f"always deciding for '{comparison.classes[code]}'"
+
+
+def _no_cheaper(comparison: Comparison) -> bool:
+    """Return whether no model's decisions are clearly cheaper than the same decision for all rows."""
+    found = standings(comparison, [*comparison.leaders, BASELINE], "cost")
+    return all(one.kind != "behind" for one in found if one.key == BASELINE)
 
 
 def _cheapest(comparison: Comparison) -> Iterable[str]:

@@ -73,7 +73,7 @@ def test_texts_beside_other_columns_are_compared_and_fitted_by_what_is_printed(r
     table("notes.csv", "note,x,y\n" + "".join(rows))
     asked = ("compare", "notes.csv", "--target", "y", "--rules", "map", *FEW_FITS, "--report", "notes.json")
     assert "(--text note fits a text model to 'note' alone)" in " ".join(command(*asked, "--models", "nb").out.split())
-    for way in ("--models text", "--kind note=text"):
+    for way in ("--models text", "--kind note=text", "--text note --models nb,lr"):
         assert "say --models text --text note, " in refused(*asked, *way.split())
     line = command(*asked, "--text", "note").out.splitlines()[-1].partition(": ")[2]
     assert "comparison.fits" not in Path("notes.json").read_text()
@@ -102,7 +102,8 @@ def test_the_rule_of_the_model_to_use_is_named_where_predict_would_take_another(
     table("plain.csv", "x,y\n" + "".join(f"{i % 7 - 3 * (i % 2)},{i % 2}\n" for i in range(60)))
     named = "To predict as in this comparison, add --rule map."
     base = ("compare", "plain.csv", "--target", "y", "--models", "nb", "--cv", "3")
-    assert named in command(*base, "--rules", "map").out
+    assert named in command(*base, "--rules", "map", "--report", "plain.json").out
+    assert "  # to predict as in this comparison, add --rule map" in Path("plain.json").read_text()
     assert "Predict with" not in command(*base, "--rules", "map,tempered").out
 
 
@@ -113,6 +114,7 @@ def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     words = " ".join(command(*base).out.split())
     assert words.startswith("read: column 'id' has a different value in almost every row and is left out (--keep id")
     assert "M08" not in words
+    assert "What not to trust here: - Column 'id' has a different value" in words
     base += ["--keep", "id"]
     words = " ".join(command(*base).out.split())
     assert "- nb, identifiers among the columns: 'id' looks like the name or number of a row" in words

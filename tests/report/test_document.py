@@ -338,7 +338,7 @@ def test_labels_no_better_than_the_most_frequent_class_come_first(rare_rows):
     half[:200] = False  # clearly better labels that find only half of a class may still find few of another
     third = np.where(half, "yes", np.where(np.arange(400) % 50 == 3, "few", "no"))
     found = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * half[:, None], third, rules=["map"])
-    assert verdict(found).cautions[0].startswith("No row of 'few' is found. If some errors are worse")
+    assert verdict(found).cautions[0].startswith("No row of 'few' is found. Gather more rows of 'few', or")
     noise = compared({"nb": bc.GaussianNB()}, np.random.default_rng(0).normal(size=(400, 1)), RARE, rules=["map"])
     assert verdict(noise).cautions[0].endswith("No row of 'yes' is found.")  # costs help no model that tells nothing
     clear = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * (RARE == "yes")[:, None], RARE, rules=["map"])
@@ -361,7 +361,8 @@ def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
     dear = compared({"nb": bc.GaussianNB()}, rare_rows, RARE, rules=["map"], cost=[[0, 1], [1, 0]])
     judged = verdict(dear)
     assert "always deciding for 'no'" in str(dear)
-    assert "always deciding for 'no' (0.100)" in " ".join(judged.findings)
+    assert "always deciding for 'no' (0.100)" in " ".join(judged.cautions)
+    assert judged.headline.endswith("But at the given costs no model is clearly cheaper than always deciding for 'no'.")
 
 
 @pytest.mark.parametrize(("seed", "shift", "said"), [(123, 1.0, "Use "), (14, 0.62, "No model is better than always")])
