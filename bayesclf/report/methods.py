@@ -192,7 +192,7 @@ MISSING = {
 }
 """What a classifier did with missing cells, by its setting `missing`."""
 
-IMPUTED = {"number": "imputed the mean of a number, with an indicator", "category": "gave a category no weight"}
+IMPUTED = {"number": "imputed the mean of a number, with an indicator", "category": "gave a missing category no weight"}
 """What logistic regression did with missing cells, by the kind of their column."""
 
 

@@ -180,7 +180,7 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     gained = [_against_best("Gradient boosting, for comparison,", one, best[0]) for one in boosted]
     if any(one.difference < 0 for one in boosted):
         right, own = (percent(1 - mean(comparison, key, "error")) for key in ((BOOSTING, NO_RULE), best))
-        gained[0] += f" Its accuracy is {right}, against {own}."
+        gained[0] += f" Its accuracy is {right}, and that of {best[0]} {own}."
     ahead = any(one.difference < 0 and one.kind in SURE for one in boosted)
     second = []
     if baseline.kind == "behind" and len(others) > 1 and others[0].kind in SURE:
@@ -190,7 +190,7 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
     but = ["But these scores may be too good, as explained below."] if comparison.too_good else []
     but += [f"But at the given costs no model is clearly cheaper than {_every_row(comparison)}."] if dear else []
     return Verdict(
-        " ".join([_headline(comparison, baseline), *second, *(gained if ahead else []), *but]),
+        " ".join([_headline(comparison, baseline, ahead), *second, *(gained if ahead else []), *but]),
         (*against, *_rules(comparison, best), *([] if ahead else gained or _without_boosting(comparison)), *common),
         cautions,
         decided,
@@ -260,8 +260,8 @@ def against_shares(held_out: HeldOut, key: Key) -> str:
     return GRADES.get(shares.kind, UNDECIDED)
 
 
-def _headline(comparison: Comparison, baseline: Standing) -> str:
-    """Say which model to use, or that none is clearly worth using."""
+def _headline(comparison: Comparison, baseline: Standing, ahead: bool) -> str:
+    """Say which model to use, or that none is clearly worth using; `ahead` is whether boosting is ahead of it."""
     best = comparison.best
     name, size = entry_name(comparison, *best), loss_and_shares(comparison, best)
     better = f"{GRADES.get(baseline.kind, UNDECIDED)} always predicting the class shares"
@@ -271,7 +271,8 @@ def _headline(comparison: Comparison, baseline: Standing) -> str:
         if baseline.difference < 0:
             better = "better than always predicting the class shares"
         return f"No model is {better.removeprefix('not ')}: the log loss of the best, {name}, is {size}."
-    return f"Use {name}: its log loss is {size}."
+    use = "Of the Bayesian models, use" if ahead and best[0] in comparison.fits else "Use"
+    return f"{use} {name}: its log loss is {size}."
 
 
 UNDONE = ", as other folds may change this"

@@ -140,7 +140,7 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
     assert "Logistic regression (lr) assumed that log-odds are linear in the columns. Its priors were " in said
     assert "By differences of log loss from it, " in said
     fits, words = {"lr": bc.LogisticRegression()}, pd.DataFrame({"wind": ["weak", None], "degrees": [1.0, 2.0]})
-    missing = ["1 cell was missing: lr gave a category no weight."]
+    missing = ["1 cell was missing: lr gave a missing category no weight."]
     assert (_missing(fits, words), _missing(fits, words.dropna())) == (missing, [])
     means = load_iris().data.mean(axis=0)
     assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for the means mu" in said
