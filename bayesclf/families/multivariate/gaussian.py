@@ -400,13 +400,14 @@ class MultivariateGaussian(Family[GroupedMoments]):
     def _whitening(self, Sigma: Array, mu: Array, seen: NDArray[np.bool_]) -> Whitening:
         """Return the factors of the observed columns; they are kept as long as the arrays, which never change."""
         key = id(Sigma), id(mu), seen.tobytes()
-        if key not in KEPT:
-            if sum(own.factor.nbytes for own in KEPT.values()) > CACHE_BYTES:
+        found = KEPT.get(key)
+        if found is None:
+            if sum(own.factor.nbytes for own in tuple(KEPT.values())) > CACHE_BYTES:  # entries can go at any time
                 KEPT.clear()
-            KEPT[key] = Whitening.of(submatrix(self._expand(Sigma), seen), mu[:, :, seen])
+            found = KEPT[key] = Whitening.of(submatrix(self._expand(Sigma), seen), mu[:, :, seen])
             for array in (Sigma, mu):
                 finalize(array, KEPT.pop, key, None)
-        return KEPT[key]
+        return found
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of the multivariate Student's t over the observed cells, (row, outcome)."""
