@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
@@ -69,7 +70,8 @@ def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | 
     findings = [*filter(None, said), *judged.findings]
     if findings:
         below.insert(0, Items(findings))
-    parts: list[Part] = [Text(judged.headline, "headline")]
+    first, *rest = re.split(r"(?<=\.) (?=[A-Z])", judged.headline, maxsplit=1)  # what is read in a few seconds
+    parts: list[Part] = [Text(first, "headline"), *map(Text, rest)]
     if step := judged.next_step if next_command is None or not judged.useful else next_command:
         parts.append(Text(f"Next: {step}", "call" if judged.useful else ""))
     if judged.models:

@@ -124,7 +124,7 @@ def test_all_forms_say_the_same(comparison):
     words, document = Page(html(found)).words.replace("\N{NO-BREAK SPACE}", " "), to_json(found)
     for sentence in paragraphs:
         assert " ".join(sentence.split()) in words
-        assert json.dumps(sentence, ensure_ascii=False) in document
+        assert all(json.dumps(one, ensure_ascii=False)[1:-1] in document for one in sentence.split(". "))
     assert first.heading == "Verdict"
     assert markdown(found).startswith(r"# Predicting 1.\ \<b\>kind") or "kind" in markdown(found).splitlines()[0]
 
