@@ -55,7 +55,7 @@ def to_datatree(
         parameters; scales enter by log σ², so that a prior to the power α counts like α times as many rows.
         Where a prior has no density there is no such group, and ``attrs["no_log_prior"]`` says why; where it cannot be
         drawn from, there is neither ``prior`` nor ``prior_predictive``, and ``attrs["no_prior"]`` says why. After
-        `with_posterior` there is none of the three, as the draws may be of a model with another prior.
+        `with_posterior` all three are missing, as the draws may be of a model with another prior.
 
     Raises
     ------

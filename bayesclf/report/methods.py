@@ -142,10 +142,13 @@ def _families(fit: BayesClassifier) -> str:
     return f"; the families of numbers, chosen by evidence, were {joined(f'{family} ({of})' for family, of in named)}"
 
 
+PAST = {"is": "was ", "are": "were "}
+
+
 def _left_out(notes: Sequence[str]) -> list[str]:
     """Return which rows and columns were left out, without what takes them."""
     said = (sentence.partition(LEFT_OUT)[0] for sentence in left_out(notes))
-    return [f"{head}left out.".replace(" is left", " was left").replace(" are left", " were left") for head in said]
+    return [re.sub(r"(is|are) $", lambda found: PAST[found[1]], head) + "left out." for head in said]
 
 
 def _results(comparison: Comparison, judged: Verdict) -> list[str]:

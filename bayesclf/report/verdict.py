@@ -197,21 +197,19 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         tuple(ranked),
         (*others, *boosted),
         baseline.kind in ("behind", "leaning"),
-        _next(comparison, best, baseline.kind),
+        _next(comparison, best, baseline.kind, any(one.difference < 0 and one.kind == "behind" for one in boosted)),
     )
 
 
-def _next(comparison: Comparison, best: Key, baseline: Kind) -> str:
+def _next(comparison: Comparison, best: Key, baseline: Kind, boosting: bool) -> str:
     """Return the call that checks the recommended model, or under another rule than its own, predicts by it.
 
-    Where no model is clearly useful, return what may help.
+    Where no model is clearly useful, return what may help; `boosting` is whether boosting is clearly better.
     """
     model, rule = best
     if baseline not in SURE:
-        boosting = (BOOSTING, NO_RULE)
-        told = comparison.rules_of(BOOSTING) and standings(comparison, [boosting, best], against=boosting)[1].kind
         fits, labels = list(comparison.fits.values()), comparison.classes[comparison.y]
-        return may_help(fits, comparison.X, labels, boosting=told == "behind")
+        return may_help(fits, comparison.X, labels, boosting)
     fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
     if model not in comparison.fits:
         return f"{fit}.predict_proba(X_new)"
@@ -312,9 +310,8 @@ def _standing_of_boosting(comparison: Comparison) -> list[Standing]:
         return []
     first = min(best, boosting, key=lambda key: mean(comparison, key, "log_loss"))
     _, found = standings(comparison, [best, boosting], against=first)
-    ahead = first != best
-    loss = mean(comparison, boosting, "log_loss")
-    return [replace(found, model=BOOSTING, rule=NO_RULE, loss=loss, difference=(-1) ** ahead * found.difference)]
+    loss, difference = mean(comparison, boosting, "log_loss"), found.difference if first == best else -found.difference
+    return [replace(found, model=BOOSTING, rule=NO_RULE, loss=loss, difference=difference)]
 
 
 def _without_boosting(comparison: Comparison) -> list[str]:

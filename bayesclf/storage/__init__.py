@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["VERSION", "load", "save"]
 
 STRANGE = "was written by another version of bayesclf, or was altered"
-"""Why a file with the right checksum is refused whose content is no model of this version."""
+"""Why a file with the right checksum is refused if its content is not a model of this version."""
 
 PARTS = ("parameters", "fitted")
 """Parts of a classifier's state: the arguments of its constructor, and what `fit` has set."""

@@ -501,7 +501,7 @@ def _refuse_titles(numbers: list[int], rows: list[list[str]], path: Path, guesse
         any(written(cell.strip()) for cell in names) or _looks_like_rows(names, below)
     ):
         raise InputError(
-            f"{path}: line {numbers[0]} has only {clipped(rows[0][0], 40)!r}, like a title; leave it out with "
+            f"{path}: line {numbers[0]} has only {clipped(rows[0][0], 40)!r}, which may be a title; leave it out with "
             f"{option('skip_rows', numbers[:first])}, or read it as the name of a column with "
             f"{option('header', True)}"
         )

@@ -464,9 +464,9 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
         (
             rows("{j};{k};{y}", "Weights\nby hand\na;b;cls\n"),
             {},
-            "like a title; leave it out with skip_rows=[1, 2]",
+            "which may be a title; leave it out with skip_rows=[1, 2]",
         ),
-        (rows("{j},{k},{y}", "Weights,,\n,,\na,b,cls\n"), {}, "only 'Weights', like a title"),
+        (rows("{j},{k},{y}", "Weights,,\n,,\na,b,cls\n"), {}, "only 'Weights', which may be a title"),
         (rows("{j},{k},{y}", "a,b,cls\n") + "Total,40\n", {}, "or leave line 42 out with skip_rows=[42]"),
         (rows("{j};{k};{y}", "a;b;cls\n") + "\nBy us\n2020\n", {}, "or leave lines 43, 44 out with skip_rows=[43, 44]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
