@@ -502,7 +502,7 @@ def _refuse_titles(numbers: list[int], rows: list[list[str]], path: Path, guesse
     ):
         raise InputError(
             f"{path}: line {numbers[0]} has only {clipped(rows[0][0], 40)!r}, which may be a title; leave it out with "
-            f"{option('skip_rows', numbers[:first])}, or read it as the name of a column with "
+            f"{option('skip_rows', numbers[:first])}, or read it as a column name with "
             f"{option('header', True)}"
         )
 
