@@ -140,6 +140,8 @@ def test_a_fold_that_makes_much_of_a_difference_is_found():
     assert there[0] - elsewhere[0] == pytest.approx(0.5, abs=0.1)
     assert there[0] - there[1] > elsewhere[1] - elsewhere[0] > 0
     assert odd_fold(found, ("m0", "map"), BASELINE) is None
+    far = losses + np.array([0.0, 2.0, 0.0])  # of whose difference the fold is a small part
+    assert odd_fold(comparison_of(far), ("m0", "map"), ("m1", "map")) is None
 
 
 @pytest.mark.parametrize(("rows", "repeats"), [(60, 4), (240, 3), (499, 2), (500, 1), (3000, 1)])
