@@ -51,6 +51,9 @@ def test_table_means_are_means_over_rows_and_repeats(comparison, iris):
     line = comparison.table.set_index(["model", "rule"]).loc[("gnb", "bayes-optimal")]
     assert line["log_loss"] == pytest.approx(-np.log(own[np.arange(len(own)), truth]).mean())
     assert line["accuracy"] == pytest.approx((lines["predicted"] == lines["label"]).mean())
+    drawn, best = (comparison.stacked("gnb", rule)[0].argmax(axis=1) for rule in ("gibbs", "bayes-optimal"))
+    found = comparison.table.set_index(["model", "rule"])["disagreement"]["gnb", "gibbs"]
+    assert found == pytest.approx((drawn != best).mean(), abs=0.03)  # the expectation, and one draw of each row
 
 
 def test_a_rule_that_cannot_answer_has_its_reason(comparison):
