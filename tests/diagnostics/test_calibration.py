@@ -114,6 +114,9 @@ def test_columns_of_noise_have_no_gain_but_are_not_an_issue():
             assert ("is not clear" in finding.reason) == (finding.evidence["better"] != "yes").any()
     assert losses >= 5  # as estimates cost something
     assert found(gaussian(*normal_rows(300, distance=0.0)), "Y01").section == "tip"
+    line = found(gaussian(*normal_rows(40, distance=0.9, seed=9)), "Y01").evidence.iloc[0]
+    assert line["gain"] > 2 * line["gain_se"]
+    assert line["better"] == "undecided"  # as in the verdict: other folds may change it
 
 
 def test_a_class_that_a_fold_lacks_has_a_small_share():
