@@ -191,3 +191,8 @@ def test_rows_that_cannot_be_used_are_said(table):
             bc.LogisticRegression(prior_scale=200.0, inference=inference, random_state=1).fit_stream(few, "y")
     point = bc.LogisticRegression(prior_scale=200.0, inference="map").fit_stream(few, "y")
     assert point.predict(few[["x"]], rule="map").tolist() == list("aaabbb")
+
+
+def test_a_column_of_words_can_have_any_name(tmp_path):
+    (tmp_path / "t.csv").write_text("self,y\n" + "a,p\nb,q\n" * 30)
+    assert bc.CategoricalNB().fit_stream(tmp_path / "t.csv", "y").feature_names_in_.tolist() == ["self"]
