@@ -212,13 +212,13 @@ def _categorical(column: Any, observed: bool) -> pd.Categorical:
         places = np.full(len(levels) + 1, -1, dtype=codes.dtype)  # of a missing word's code, −1, the last
         places[kept] = np.arange(len(kept))
         codes, levels = places[codes], levels[kept]
-    return pd.Categorical.from_codes(codes, dtype=_of_levels(tuple(levels)), validate=False)
+    return pd.Categorical.from_codes(codes, dtype=_of_levels(tuple(levels), words.ordered), validate=False)
 
 
 @lru_cache
-def _of_levels(levels: tuple[str, ...]) -> pd.CategoricalDtype:
+def _of_levels(levels: tuple[str, ...], ordered: bool) -> pd.CategoricalDtype:
     """Return the dtype of words with these levels, which most batches of a table share."""
-    return pd.CategoricalDtype(pd.Index(levels, dtype=object))
+    return pd.CategoricalDtype(pd.Index(levels, dtype=object), ordered)
 
 
 def written_words(column: pd.Series) -> Any:
