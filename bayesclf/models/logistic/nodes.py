@@ -47,8 +47,10 @@ class Normals(Protocol):
     def start(self, gamma: Array, /) -> Any:
         """Return what a search needs to know of γ to start from there."""
 
-    def found(self, at: Array, starts: list[Any], /) -> tuple[Array, Array, Array, list[Any]]:
+    def found(self, at: Array, starts: list[Any], rough: bool, /) -> tuple[Array, Array, Array, list[Any]]:
         """Return the normals at each (log s, logit ρ) (place, 2), by searches that start as given.
+
+        With `rough`, a search that would hardly move need not look at the rows.
 
         Returns: log p(D, γ) at their modes, (place); modes, (place, contrast, 1 + direction); minus the Hessians of γ
         raveled, (place, γ, γ); and how searches start from each.
@@ -92,7 +94,9 @@ class Lattice:
         lattice, top = cls(prior, normals, {}), -np.inf
         ahead: dict[Place, Any] = {(0, 0): normals.start(start)}
         while ahead:
-            made, after = lattice.made(np.array([lattice.position(place) for place in ahead]), list(ahead.values()))
+            made, after = lattice.made(
+                np.array([lattice.position(place) for place in ahead]), list(ahead.values()), True
+            )
             densities = [lattice.log_density(node) for node in made]
             highest = int(np.argmax(densities))
             from_top = after[highest] if densities[highest] > top else lattice.from_top
@@ -107,12 +111,12 @@ class Lattice:
             }
         return lattice
 
-    def made(self, at: Array, starts: list[Any]) -> tuple[list[Node], list[Any]]:
-        """Return the nodes of several (log s, logit ρ) (place, 2), and how searches start from each."""
+    def made(self, at: Array, starts: list[Any], rough: bool = False) -> tuple[list[Node], list[Any]]:
+        """Return the nodes of several (log s, logit ρ) (place, 2), as of `Normals.found`, and how searches start."""
         made, after = list[Node](), list[Any]()
         size = len(self.prior.mean) * (1 + self.prior.seen)
         for some in blocks_of(len(at), size**2, AT_ONCE):
-            values, gamma, curvature, starts_there = self.normals.found(at[some], starts[some])
+            values, gamma, curvature, starts_there = self.normals.found(at[some], starts[some], rough)
             upper = np.linalg.cholesky(curvature[:, ::-1, ::-1])[:, ::-1, ::-1]  # H = U Uᵀ
             scales = np.tile(self.prior.scales(*at[some].T)[:, : 1 + self.prior.seen], len(self.prior.mean))
             roots = np.linalg.inv(upper).swapaxes(1, 2) / scales[:, :, None]
