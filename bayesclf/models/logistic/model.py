@@ -322,7 +322,10 @@ class LogisticModel:
         if self._few is None and start.size <= CHEAP_HESSIAN:
             return start
         median = prior.settings.log_median if prior.settings else 0.0
-        return maximize(LogPosterior(self._few or self._searched, prior.along(median, 0.0)), start, NEAR)
+        searched, given = self._few or self._searched, prior.along(median, 0.0)
+        if fewer := searched.some(SKIPPED):
+            start = maximize(LogPosterior(fewer, given), start, NEAR)
+        return maximize(LogPosterior(searched, given), start, NEAR)
 
     @cached_property
     def _few(self) -> MappedLikelihood | None:
@@ -661,7 +664,7 @@ class LogisticModel:
         """Codes (row) of the weight vectors, −1 for the reference."""
         return np.where(self.y == self._reference, -1, self.y - self._others.start)
 
-    @property
+    @cached_property
     def label_counts(self) -> Array:
         """Weight of the training rows of each label (outcome)."""
         return np.bincount(self.y, self.sample_weight, minlength=len(self.labels))

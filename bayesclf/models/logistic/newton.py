@@ -17,7 +17,7 @@ from bayesclf.models.logistic.prior import WeightPrior
 DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is computed."""
 NEWTON_STEPS = 200
-CONVERGED = 1e-10
+CONVERGED = 1e-9
 """A Newton step is the last when its length in the Hessian's metric, in posterior sds, is below this, or when that of
 the next one would be: steps become shorter by a growing factor ..."""
 ROUNDING = 1e-6
@@ -206,14 +206,17 @@ class Modes:
 
         In rough ones that move little, the likelihood is its expansion where they start.
         """
-        gamma, value, slope, curvature = map(np.array, zip(*starts, strict=True))
+        gamma, value, slope, information = map(np.array, zip(*starts, strict=True))
         objective, after = LogPosterior(self.likelihood, self.prior.along(*at.T)), list(starts)
-        value, slope, curvature = objective.of_likelihood(gamma, (value, slope, curvature))
+        value, slope, curvature = objective.of_likelihood(gamma, (value, slope, information))
         near = np.zeros(len(at), dtype=bool)
         if rough and (factors := _factors(curvature)):
             step = np.array([_solved(lower, own) for lower, own in zip(factors, slope, strict=True)])
-            near = self.likelihood.largest(step) <= MOVED_LITTLE
-            value[near] += 0.5 * np.vecdot(step, slope).sum(axis=1)[near]
+            square = np.vecdot(step, slope).sum(axis=1)
+            of_intercepts = np.diagonal(information, axis1=1, axis2=2)[:, :: gamma.shape[2]].min(axis=1)
+            if (square <= (MOVED_LITTLE / 2) ** 2 * of_intercepts).all():  # otherwise this look would be one too many
+                near = self.likelihood.largest(step) <= MOVED_LITTLE
+            value[near] += 0.5 * square[near]
             gamma[near] += step[near]
         if not near.all():
             far, some = np.flatnonzero(~near), objective.of(~near)
