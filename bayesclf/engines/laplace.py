@@ -183,8 +183,12 @@ def promises(proposals: Proposals) -> bool:
 
 def pilot(model: Model | LaplaceModel, rng: np.random.Generator) -> Proposals:
     """Return a few proposals, placed where the posterior is while too few around the mode are effective."""
-    proposals = propose(model, LEAST_PROPOSALS, rng)
-    for _ in range(MOVES):
+    return moved(model, rng, propose(model, LEAST_PROPOSALS, rng))
+
+
+def moved(model: Model | LaplaceModel, rng: np.random.Generator, proposals: Proposals, times: int = MOVES) -> Proposals:
+    """Return proposals placed by the weights of those before, up to so many times while too few are effective."""
+    for _ in range(times):
         if proposals.share >= MOVED_ENOUGH:
             break
         proposals = propose(model, MOVED_PROPOSALS, rng, proposals.of_z.moved(proposals.z, proposals.log_weight))
