@@ -42,10 +42,11 @@ class Auto(Concise):
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
-    draw: the error of an average is then at most √2 times that of independent draws. Otherwise logistic regression is
-    sampled by `Slice`, or by `NUTS` for more than four classes and where the draws of `Slice` hardly move. Where that
-    would take more than about half a minute, chains of `Slice` are as short as takes about that time, and warn where
-    they have not converged. Other models are sampled by `NUTS`.
+    draw: the error of an average is then at most √2 times that of independent draws. Where few draws around the mode
+    would be effective, normals with the moments of the posterior, by expectation propagation, take their place.
+    Otherwise logistic regression is sampled by `Slice`, or by `NUTS` for more than four classes and where the draws of
+    `Slice` hardly move. Where that would take more than about half a minute, chains of `Slice` are as short as takes
+    about that time, and warn where they have not converged. Other models are sampled by `NUTS`.
 
     Parameters
     ----------

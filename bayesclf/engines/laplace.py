@@ -110,7 +110,7 @@ class Laplace(Concise):
     place them anew, up to six times. The pilot says how many proposals give 1.5 effective ones for each draw. If these
     leave fewer effective ones than draws, eight proposals for each draw are made instead, the maximum. The log
     likelihood of a logistic regression on many rows is its expansion at the mode, and for some of them what that
-    leaves: an error of sd 0.04 at most, which makes Monte Carlo errors at most 3% larger (Quiroz et al. 2019).
+    leaves: an error of sd 0.04 or so, which makes Monte Carlo errors at most 3% larger (Quiroz et al. 2019).
 
     Parameters
     ----------
