@@ -81,7 +81,7 @@ RULES = {
         Rule("mean", "mean", "plug in the posterior mean of the parameters"),
         Rule("bayes-optimal", "posterior", "average the hypotheses' predictions over the posterior"),
         Rule("predictive", "posterior", "average, with the new x as one row more"),
-        Rule("tempered", "tempered", "average, with the columns' log-likelihood scaled by leave-one-out"),
+        Rule("tempered", "tempered", "average, with the confidence adjusted to predict left-out rows well"),
         Rule("gibbs", "posterior", "ask one hypothesis drawn from the posterior"),
     )
 }

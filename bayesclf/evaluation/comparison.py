@@ -157,6 +157,11 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         return {}
 
     @cached_property
+    def advice(self) -> dict[bool, str]:
+        """What may help the models, where `bayesclf.report.verdict` looked for it: by whether boosting is better."""
+        return {}
+
+    @cached_property
     def best(self) -> tuple[str, str]:
         """The model and rule to use: of the models, each at its `leader`, the one with the smallest mean log loss."""
         leaders = self.leaders

@@ -215,12 +215,12 @@ def may_help(tried: Sequence[BayesClassifier], X: Any, y: Any, boosting: bool = 
         Whether gradient boosting is clearly better than they are.
     """
     joins = not any(hasattr(one, "structure") for one in tried) and any(_depend(one, X, y) for one in tried)
-    join = "join columns by bc.BayesNetClassifier() (--models tan)"
+    join = "compare bc.BayesNetClassifier() too, which joins columns (--models tan)"
     if boosting:
-        step = join if joins else "take scikit-learn's HistGradientBoostingClassifier"
+        step = f"{f'{join}, or ' * joins}use gradient boosting, in Python comparison.peers['boosting']"
         return f"these columns tell more than the models use, as gradient boosting shows; {step}"
     gather = f"gather rows, or columns that differ between the classes{f', or {join}' * joins}"
-    return f"{gather}; bc.learning_curve shows whether more rows help"
+    return f"{gather}; in Python, bc.learning_curve(models, X, y) shows whether more rows help"
 
 
 def _depend(classifier: BayesClassifier, X: Any, y: Any) -> bool:

@@ -141,9 +141,9 @@ def _first(
 def reliability(held_out: score_table.HeldOut, key: Key, name: str, what: str) -> Figure:
     """Return the figure of how far the probabilities of held-out rows hold."""
     caption = (
-        "The line is the share of right predictions, fitted in steps that only rise. Below the diagonal, probabilities "
-        f"are over-confident. At each place, the band holds {100 * CI_PROB:.0f}% of the lines of calibrated models. "
-        "The calibration error judges all places together. Bars show where the rows are."
+        "The line is the share of right predictions, in rising steps. Below the diagonal, probabilities are "
+        f"over-confident. At each place, the band holds {100 * CI_PROB:.0f}% of the lines of calibrated models. "
+        "The calibration error judges all places together. Bars count the rows."
     )
     log_proba, y = held_out.stacked(*key)
     draw = partial(draw_reliability, log_proba, y, key[1], held_out.seed, held_out.repeats)

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from bayesclf.arrays import Array
+from bayesclf.arrays import Array, Integers
+from bayesclf.evaluation.judgments import class_shares
 from bayesclf.evaluation.score_table import (
     BASELINE,
     HeldOut,
@@ -34,8 +35,8 @@ MOST_CLASSES = 6
 FEW_ROWS = 10
 """Rows of a class below which more rows help, not costs."""
 
-WITHOUT_COSTS = ", without the costs"
-"""What is said of predicted classes, beside decisions under costs."""
+UNDONE = ", which other folds may change"
+"""Why a difference of more than a standard error is not even probable."""
 
 MOST_ERRORS = 3
 """Kinds of errors that are named."""
@@ -70,7 +71,7 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
     error, loss = (with_error(held_out, key, metric) for metric in ("error", "log_loss"))
     found = [
         Fact(
-            f"Accuracy{WITHOUT_COSTS * (held_out.costs is not None)}",
+            f"Accuracy{', without the costs' * (held_out.costs is not None)}",
             percent(1 - error["error"], error["error_se"]),
             percent(1 - mean(held_out, BASELINE, "error")),
             "Share of rows whose class was predicted; the baseline always predicts the most frequent class.",
@@ -107,7 +108,7 @@ def facts(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[in
 def _found(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:
     """Return the share found of each class, or of the classes that are found least often."""
     log_proba, y = held_out.stacked(*key)
-    tested, wrong = np.concatenate(held_out.tested), (log_proba.argmax(axis=1) != y).astype(float)
+    tested, wrong = np.concatenate(held_out.tested), (_decisions(held_out, log_proba) != y).astype(float)
     counts = confusion(held_out, key)
     rows = counts.sum(axis=1)
     right = counts.diagonal()
@@ -119,13 +120,13 @@ def _found(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[i
     shown = [code for code in order if rows[code] > 0]
     if len(shown) > MOST_CLASSES:
         shown = sorted(shown, key=lambda code: right[code] / rows[code])[:MOST_CLASSES]
-    most_frequent = rows.argmax()
+    always = constant(held_out)
     return [
         Fact(
-            f"Recall of {classes[code]}{WITHOUT_COSTS * (held_out.costs is not None)}",
+            f"Recall of {classes[code]}",
             _share(right[code], rows[code], errors[code]),
-            "100%" if code == most_frequent else "0%",
-            "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",
+            "100%" if code == always else "0%",
+            "Share of the rows of this class that were decided to be of it (its sensitivity, or recall).",
         )
         for code in shown
     ]
@@ -148,13 +149,14 @@ def loss_and_shares(held_out: HeldOut, key: Key) -> str:
     """Return the log loss of an entry beside that of the class shares, and their difference, each with its error."""
     loss, shares = with_error(held_out, key, "log_loss"), standing_of_shares(held_out, key)
     own, difference = pair(loss["log_loss"], loss["log_loss_se"]), pair(-shares.difference, shares.error)
+    difference += UNDONE * shares.undone
     return f"{own}, against {number(shares.loss)} for the class shares (difference {difference})"
 
 
 def decided(held_out: HeldOut, key: Key, classes: NDArray[Any], order: Sequence[int]) -> Table:
     """Return the rows of each true class decided as each class, as a table."""
     mean = f", a mean over {held_out.repeats} repeats" * (held_out.repeats > 1)
-    costs = WITHOUT_COSTS * (held_out.costs is not None)
+    costs = " at the given costs" * (held_out.costs is not None)
     caption = f"Held-out rows by true class (rows) and predicted class (columns){costs}{mean}"
     counts = confusion(held_out, key)
     shown = np.array([[_count(count) for count in line] for line in counts])
@@ -167,11 +169,26 @@ def _count(rows: float) -> str:
 
 
 def confusion(held_out: HeldOut, key: Key) -> Array:
-    """Return the rows of each true class decided as each class, (outcome, outcome), a mean over the repeats."""
+    """Return the rows of each true class decided as each class, (outcome, outcome), a mean over the repeats.
+
+    Where the costs have a limit, the last of the decisions, one more than there are classes, is to reject the row.
+    """
     log_proba, y = held_out.stacked(*key)
-    size = log_proba.shape[1]
-    counts = np.bincount(y * size + log_proba.argmax(axis=1), minlength=size * size)
-    return np.asarray(counts.reshape(size, size) / len(held_out.tested))
+    size = log_proba.shape[1] + (held_out.costs is not None and held_out.costs.reject is not None)
+    decided = _decisions(held_out, log_proba) % size  # of −1, which is REJECTED, the last
+    counts = np.bincount(y * size + decided, minlength=size * log_proba.shape[1])
+    return np.asarray(counts.reshape(-1, size) / len(held_out.tested))
+
+
+def _decisions(held_out: HeldOut, log_proba: Array) -> Integers:
+    """Return the most probable classes (row), or where there are costs, those of the smallest expected cost."""
+    return np.asarray(log_proba.argmax(axis=1)) if held_out.costs is None else held_out.costs.decide(log_proba)
+
+
+def constant(held_out: HeldOut) -> int:
+    """Return the best decision for all rows together: the most frequent class, or the cheapest decision."""
+    shares = class_shares(held_out.y, int(held_out.y.max()) + 1)
+    return int(_decisions(held_out, np.log(shares)[None])[0])
 
 
 def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
@@ -182,13 +199,12 @@ def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     least = int(recall.argmin())
     if judged.state == "yes" and recall[least] >= SMALL_RECALL:
         return ""
-    constant = classes[np.bincount(held_out.y).argmax()]
     right, baseline = (percent(1 - mean(held_out, one, "error")) for one in (key, BASELINE))
-    worse = "worse than" if judged.state == "no" else f"no{'t clearly' if judged.mean > 0 else ''} better than"
+    worse = "clearly worse than" if judged.state == "no" else f"no{'t clearly' * (judged.error > 0)} better than"
     by = f" (difference {pair(100 * judged.mean, 100 * judged.error, 1)} points)" if judged.error > 0 else ""
     labels = (
-        f"The labels are {worse} always predicting '{constant}': {right} of the rows are right, against {baseline}"
-        f"{by}. "
+        f"The labels are {worse} always predicting '{classes[constant(held_out)]}': {right} of the rows are right, "
+        f"against {baseline}{by}. "
     )
     unfound = [f"'{label}'" for label in classes[recall == 0]]
     found = (
@@ -196,7 +212,8 @@ def no_better(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
         if unfound
         else f"The recall of '{classes[least]}' is {percent(recall[least])}"
     )
-    remedy = " If some errors are worse than others, predict with cost=… (--cost FILE)." * useful(held_out, key)
+    remedy = " If some errors are worse, predict with cost=… (--cost FILE: header predicted labels, first column true)."
+    remedy *= useful(held_out, key)
     if rows[least] < FEW_ROWS:
         remedy = f" Gather more rows of '{classes[least]}'{', or merge it with another class' * (len(rows) > 2)}."
     return f"{labels if judged.state != 'yes' else ''}{found}.{remedy}"
@@ -239,9 +256,9 @@ def _below(score: Array, own: NDArray[np.bool_]) -> tuple[float, Array]:
 
 
 def errors(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
-    """Return a sentence on the most frequent errors of the most probable classes; empty without any."""
-    counts = confusion(held_out, key)
-    counts = counts - np.diag(counts.diagonal())
+    """Return a sentence on the most frequent errors of the decisions; empty without any."""
+    counts = confusion(held_out, key)[:, : len(classes)]
+    np.fill_diagonal(counts, 0)
     places = np.argsort(-counts, axis=None, kind="stable")[:MOST_ERRORS]
     names = [str(label) for label in classes]
     named = [
@@ -252,7 +269,7 @@ def errors(held_out: HeldOut, key: Key, classes: NDArray[Any]) -> str:
     if not named:
         return ""
     most = "" if np.isclose(counts.sum(), counts.flat[places].sum()) else "mostly "
-    of = "Errors" if held_out.costs is None else f"Errors of the most probable class{WITHOUT_COSTS}"
+    of = "Errors" if held_out.costs is None else "Errors at the given costs"
     repeated = f", means over {held_out.repeats} repeats" * (held_out.repeats > 1)
     return f"{of}{repeated}: {most}{joined(named)}."
 

@@ -44,7 +44,7 @@ HOW = {
     "mean": "with the posterior means of its parameters",
     "bayes-optimal": "averaged over its posterior",
     "predictive": "averaged over its posterior, given the new row",
-    "tempered": "with its columns' log-likelihood scaled by leave-one-out",
+    "tempered": "with its confidence adjusted to left-out rows",
     "gibbs": "with parameters drawn from its posterior",
 }
 """How a model answers under each rule."""

@@ -110,9 +110,10 @@ def in_order(frame: pd.DataFrame, classes: NDArray[Any], order: Sequence[int]) -
 
 
 def by_class(counts: NDArray[Any], classes: NDArray[Any], order: Sequence[int]) -> pd.DataFrame:
-    """Return counts or costs (true outcome, predicted outcome) as a table, classes in an order."""
+    """Return counts or costs (true outcome, decision) as a table, classes in an order, and rejected rows last."""
     names = [str(classes[code]) for code in order]
-    lines = pd.DataFrame(counts[np.ix_(order, order)], columns=pd.Index(names))
+    decided = [*order, *range(len(order), counts.shape[1])]
+    lines = pd.DataFrame(counts[np.ix_(order, decided)], columns=pd.Index([*names, "rejected"][: len(decided)]))
     lines.insert(0, "true class", names, allow_duplicates=True)
     return lines
 

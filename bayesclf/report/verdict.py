@@ -11,7 +11,7 @@ import numpy as np
 from bayesclf.decisions import REJECTED
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, KINDS, MOST_NATS, Kind, class_shares
+from bayesclf.evaluation.judgments import CONFIDENCE, KINDS, MOST_NATS, Kind
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE, line_name
 from bayesclf.evaluation.score_table import (
     BASELINE,
@@ -31,7 +31,7 @@ from bayesclf.evaluation.score_table import (
 )
 from bayesclf.interpretation.dependence import may_help
 from bayesclf.progress import Tell, silent
-from bayesclf.report.facts import loss_and_shares, no_better
+from bayesclf.report.facts import UNDONE, constant, loss_and_shares, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
 from bayesclf.rules import resolve
@@ -124,8 +124,8 @@ def defined(comparison: Comparison) -> str:
     """Return what the words of a verdict mean; the methods have it in full."""
     return (
         f"± is one cautious standard error. Clear differences hold with {100 * CONFIDENCE:.0f}% confidence for all "
-        "models together, and probable ones exceed one standard error. Differences that depend on the folds are "
-        f"neither. Models that surely differ by less than {comparison.matters:.2g} are tied."
+        "models together, and probable ones exceed one standard error. Smaller ones, and those that other folds may "
+        f"change, are not clear. Models that surely differ by less than {comparison.matters:.2g} are tied."
     )
 
 
@@ -182,6 +182,9 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         right, own = (percent(1 - mean(comparison, key, "error")) for key in ((BOOSTING, NO_RULE), best))
         gained[0] += f" Its accuracy is {right}, and that of {best[0]} {own}."
     ahead = any(one.difference < 0 and one.kind in SURE for one in boosted)
+    clearly = any(one.difference < 0 and one.kind == "behind" for one in boosted)
+    if clearly and baseline.kind in SURE:
+        gained[0] += f" {first_upper(_advice(comparison, boosting=True))}."
     second = []
     if baseline.kind == "behind" and len(others) > 1 and others[0].kind in SURE:
         second = [f"This model is {GRADES[others[0].kind]} the other models."]
@@ -197,19 +200,22 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         tuple(ranked),
         (*others, *boosted),
         baseline.kind in ("behind", "leaning"),
-        _next(comparison, best, baseline.kind, any(one.difference < 0 and one.kind == "behind" for one in boosted)),
+        _next(comparison, best) if baseline.kind in SURE else _advice(comparison, clearly),
     )
 
 
-def _next(comparison: Comparison, best: Key, baseline: Kind, boosting: bool) -> str:
-    """Return the call that checks the recommended model, or under another rule than its own, predicts by it.
-
-    Where no model is clearly useful, return what may help; `boosting` is whether boosting is clearly better.
-    """
-    model, rule = best
-    if baseline not in SURE:
+def _advice(comparison: Comparison, boosting: bool) -> str:
+    """Return what may help the models; `boosting` is whether boosting is clearly better. It is found once."""
+    known = comparison.advice
+    if boosting not in known:
         fits, labels = list(comparison.fits.values()), comparison.classes[comparison.y]
-        return may_help(fits, comparison.X, labels, boosting)
+        known[boosting] = may_help(fits, comparison.X, labels, boosting)
+    return known[boosting]
+
+
+def _next(comparison: Comparison, best: Key) -> str:
+    """Return the call that checks the recommended model, or under another rule than its own, predicts by it."""
+    model, rule = best
     fit = f"comparison.{'fits' if model in comparison.fits else 'peers'}[{model!r}]"
     if model not in comparison.fits:
         return f"{fit}.predict_proba(X_new)"
@@ -254,7 +260,8 @@ def against_shares(held_out: HeldOut, key: Key) -> str:
     shares = standing_of_shares(held_out, key)
     if shares.difference < 0:
         own = standings(held_out, [key, BASELINE], against=BASELINE)[1].kind
-        return GRADES[own].replace("better", "worse") if own in SURE else "no better than"
+        if own in SURE:
+            return GRADES[own].replace("better", "worse")
     return GRADES.get(shares.kind, UNDECIDED)
 
 
@@ -266,15 +273,10 @@ def _headline(comparison: Comparison, baseline: Standing, ahead: bool) -> str:
     if baseline.kind == "leaning":
         return f"{first_upper(entry_subject(comparison, *best))} is {better}: its log loss is {size}."
     if baseline.kind != "behind":
-        if baseline.difference < 0:
-            better = "better than always predicting the class shares"
         return f"No model is {better.removeprefix('not ')}: the log loss of the best, {name}, is {size}."
     use = "Of the Bayesian models, use" if ahead and best[0] in comparison.fits else "Use"
     return f"{use} {name}: its log loss is {size}."
 
-
-UNDONE = ", as other folds may change this"
-"""Why a difference of more than a standard error is not even probable."""
 
 ON_ANY_TABLE = "behind on any table, by Jensen's inequality"
 """Where draws of the posterior stand beside their average: the difference is no finding."""
@@ -364,9 +366,7 @@ def _accuracy(comparison: Comparison) -> tuple[str, ...]:
 
 def _every_row(comparison: Comparison) -> str:
     """Return the cheapest decision for all rows together, in words."""
-    assert comparison.costs is not None
-    log_shares = np.log(class_shares(comparison.y, len(comparison.classes)))[None]
-    (code,) = comparison.costs.decide(log_shares)
+    code = constant(comparison)
     return "rejecting every row" if code == REJECTED else f"always deciding for '{comparison.classes[code]}'"
 
 
@@ -392,12 +392,18 @@ def _cheapest(comparison: Comparison) -> Iterable[str]:
         verb, rejected = "cost", f", with {percent(share)} of the rows rejected" * (share > 0)
     price = pair(first.loss, with_error(comparison, first.key, "cost")["cost_se"])
     yield f"At the given costs {names[first.key]} {verb} least, {price} per row{rejected}."
-    near = [f"{names[one.key].rstrip(',')} ({number(one.loss)})" for one in others if one.kind in ("open", "tied")]
+    near = [
+        f"{names[one.key].rstrip(',')} ({number(one.loss)}"
+        f"{f', more by {pair(one.difference, one.error)}' * (one.difference > NEGLIGIBLE)})"
+        for one in others
+        if one.kind in ("open", "tied")
+    ]
     if near:
         yield f"Not clearly more expensive: {'; '.join(near)}."
     for one in others:
         if one.key == BASELINE and one.kind in ("behind", "leaning"):
-            yield f"{first_upper(names[BASELINE])} costs {number(one.loss)}, {SURE[one.kind]} more."
+            more = f"{SURE[one.kind]} more by {pair(one.difference, one.error)}"
+            yield f"{first_upper(names[BASELINE])} costs {number(one.loss)}, {more}."
 
 
 def _unavailable(comparison: Comparison) -> list[str]:
@@ -448,8 +454,8 @@ def _no_better_than_shares(comparison: Comparison) -> list[str]:
         shares = standing_of_shares(comparison, (model, rule))
         if (model, rule) != comparison.best and shares.difference < shares.error and np.isfinite(shares.difference):
             own = found.setdefault(against_shares(comparison, (model, rule)), {}).setdefault(model, [])
-            words = "" if own else f"log loss {'larger' if shares.difference < 0 else 'smaller'} by "
-            size = f"({words}{pair(abs(shares.difference), shares.error)})"
+            than = f"{'' if own else 'log loss '}{'larger' if shares.difference < 0 else 'smaller'} by"
+            size = f"({than} {pair(abs(shares.difference), shares.error)})"
             own.append(size if rule == NO_RULE else f"{'' if own else 'under '}{rule} {size}")
     most = (LISTED_NAMES, AND_MORE, " and ")
     return [

@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 import bayesclf as bc
 from bayesclf.interpretation.summary import priors_of
 from bayesclf.report import page
-from bayesclf.report.methods import _missing, _priors, of_comparison
+from bayesclf.report.methods import _left_out, _missing, _priors, of_comparison
 from bayesclf.report.tree import Beside, Report, Section, Table, html, markdown, to_json
 from bayesclf.report.verdict import verdict
 
@@ -142,6 +142,7 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
     fits, words = {"lr": bc.LogisticRegression()}, pd.DataFrame({"wind": ["weak", None], "degrees": [1.0, 2.0]})
     missing = ["1 cell was missing: lr gave a missing category no weight."]
     assert (_missing(fits, words), _missing(fits, words.dropna())) == (missing, [])
+    assert _left_out(["rows 2 and 7 are left out (--unlabeled error)"]) == ["Rows 2 and 7 were left out."]
     means = load_iris().data.mean(axis=0)
     assert f"Normal({means.min():.4g} to {means.max():.4g}, sigma2/1) for the means mu" in said
     assert "Normal(0, 2.5²) for weight" in said
