@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bayesclf.constraints import PATH, Choice, FileName, Instance, OrNone, Text, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
+from bayesclf.tables.options import CONVERTED, ENDINGS
 from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
 __all__ = [
@@ -391,8 +392,6 @@ def _names(place: str) -> Collection[str]:
 
 def _find(name_or_path: str | os.PathLike[str], wish: Wish) -> _Table:
     """Return a table of a file, or of the first place that has its name."""
-    from bayesclf.tables.reading import CONVERTED, ENDINGS
-
     name = os.fspath(name_or_path)
     if isinstance(name_or_path, str):
         prefix, colon, rest = name.partition(":")
@@ -520,8 +519,6 @@ def _fetched(name: str) -> _Table:
 
 def _folder_files() -> dict[str, Path]:
     """Find the tables in the user's folder and one level below; two of one stem keep their endings as names."""
-    from bayesclf.tables.reading import ENDINGS
-
     named = os.environ.get(FOLDER_VARIABLE)
     if not named:
         return {}

@@ -1,4 +1,4 @@
-"""What the user says about how a table is read, and how sentences name the option for it."""
+"""Which files are tables, what the user says about how they are read, and how sentences name the option for it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,24 @@ from typing import Any, Literal
 
 from bayesclf.errors import InputError
 from bayesclf.wording import did_you_mean, listed
+
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data", ".dat")
+"""Endings of files of text with separators."""
+
+SEPARATED = (*TEXT_ENDINGS, ".arff")
+PACKED_ENDINGS = tuple(f"{ending}{packed}" for ending in (*SEPARATED, ".jsonl", ".json") for packed in (".gz", ".zip"))
+ENDINGS = (*SEPARATED, ".jsonl", ".json", *PACKED_ENDINGS, ".parquet", ".xlsx")
+
+BY_PANDAS = "python -c \"import pandas; pandas.{reader}('{path}').to_csv('{csv}', index=False)\""
+CONVERTED = {
+    ".sav": "pip install pyreadstat && " + BY_PANDAS.replace("{reader}", "read_spss"),
+    ".xls": "pip install xlrd && " + BY_PANDAS.replace("{reader}", "read_excel"),
+    ".ods": "pip install odfpy && " + BY_PANDAS.replace("{reader}", "read_excel"),
+    ".sas7bdat": BY_PANDAS.replace("{reader}", "read_sas"),
+    ".dta": BY_PANDAS.replace("{reader}", "read_stata"),
+    ".rds": "Rscript -e \"write.csv(readRDS('{path}'), '{csv}', row.names=FALSE)\"",
+}
+"""Lines that convert files of other programs."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,17 @@ from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, not_plain, require_column, require_kinds
 from bayesclf.tables.delimited import decoded, encoding_of, opened, require_names, text_stream
-from bayesclf.tables.options import READING, Wish, named_for, option, wish_of
+from bayesclf.tables.options import (
+    CONVERTED,
+    ENDINGS,
+    READING,
+    SEPARATED,
+    TEXT_ENDINGS,
+    Wish,
+    named_for,
+    option,
+    wish_of,
+)
 from bayesclf.tables.remarks import cut, require_emptied
 from bayesclf.tables.streams import (
     ALL,
@@ -45,26 +55,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data", ".dat")
-"""Endings of files of text with separators."""
-
 STREAMED_ENDINGS = (".parquet", *TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS))
 """Endings of files that are read in batches."""
-
-SEPARATED = (*TEXT_ENDINGS, ".arff")
-PACKED_ENDINGS = tuple(f"{ending}{packed}" for ending in (*SEPARATED, ".jsonl", ".json") for packed in (".gz", ".zip"))
-ENDINGS = (*SEPARATED, ".jsonl", ".json", *PACKED_ENDINGS, ".parquet", ".xlsx")
-
-BY_PANDAS = "python -c \"import pandas; pandas.{reader}('{path}').to_csv('{csv}', index=False)\""
-CONVERTED = {
-    ".sav": "pip install pyreadstat && " + BY_PANDAS.replace("{reader}", "read_spss"),
-    ".xls": "pip install xlrd && " + BY_PANDAS.replace("{reader}", "read_excel"),
-    ".ods": "pip install odfpy && " + BY_PANDAS.replace("{reader}", "read_excel"),
-    ".sas7bdat": BY_PANDAS.replace("{reader}", "read_sas"),
-    ".dta": BY_PANDAS.replace("{reader}", "read_stata"),
-    ".rds": "Rscript -e \"write.csv(readRDS('{path}'), '{csv}', row.names=FALSE)\"",
-}
-"""Lines that convert files of other programs."""
 
 CELL = 8
 """Bytes of a number, and of a reference to a word."""
