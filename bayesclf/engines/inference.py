@@ -16,7 +16,7 @@ from bayesclf.constraints import Instance, OrNone, Whole, require, require_numbe
 from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts, slices
 from bayesclf.engines.augmentation import Augmentation
-from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
+from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems, of_chains, varying
 from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE
 from bayesclf.engines.optimizers import OPTIMIZERS, ZERO, GradientAscent, Optimizer, Trace, in_own_units
@@ -25,7 +25,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.posterior.hypotheses import SeededDraws, to_dataset
+from bayesclf.posterior.hypotheses import SeededDraws
 from bayesclf.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -42,10 +42,11 @@ class Auto(Concise):
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
-    draw: the error of an average is then at most √2 times that of independent draws. Otherwise logistic regression is
-    sampled by `Slice`, or by `NUTS` for more than four classes and where the draws of `Slice` hardly move. Where that
-    would take more than about half a minute, chains of `Slice` are as short as takes about that time, and warn where
-    they have not converged. Other models are sampled by `NUTS`.
+    draw: the error of an average is then at most √2 times that of independent draws. Where few draws around the mode
+    would be effective, normals with the moments of the posterior, by expectation propagation, take their place.
+    Otherwise logistic regression is sampled by `Slice`, or by `NUTS` for more than four classes and where the draws of
+    `Slice` hardly move. Where that would take more than about half a minute, chains of `Slice` are as short as takes
+    about that time, and warn where they have not converged. Other models are sampled by `NUTS`.
 
     Parameters
     ----------
@@ -85,11 +86,11 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
     engine = settings.laplace
     require_room(model, engine)
     rng = np.random.default_rng(seed)
-    pilot = laplace.pilot(model, rng)
+    model, approximation, pilot = _placed(model, rng)
     if laplace.promises(pilot):
         proposals = laplace.enough(model, engine, rng, pilot)
         if proposals.khat <= engine.limit and proposals.ess >= engine.draws * engine.chains:
-            how = "the posterior was sampled by Laplace approximation, corrected by importance weights"
+            how = f"the posterior was sampled by {approximation}, corrected by importance weights"
             return _laplace(*laplace.resample(proposals, engine, rng), engine), engine, f"{how}: {_worth(proposals)}"
     how, instead = "the posterior was sampled by", "because the Laplace approximation would be less accurate"
     if (work := slices.work(model, settings.slice)) <= slices.MOST_WORK:
@@ -104,6 +105,25 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
     chains.lengthen()
     draws = warned(checked(model, *chains.sample(), short))
     return draws, short, f"{how} short chains of slice sampling, because longer ones would take minutes"
+
+
+LOST = 0.01
+"""Share of effective proposals around the mode below which the posterior is elsewhere."""
+
+
+def _placed(model: LogisticModel, rng: np.random.Generator) -> tuple[LogisticModel, str, laplace.Proposals]:
+    """Return the model with normals near its posterior, what they are, and a few proposals from them.
+
+    Where few proposals around the mode are effective, normals with the moments of the posterior are better, but of
+    several classes they take longer than proposals that are placed by their weights.
+    """
+    first = laplace.propose(model, laplace.LEAST_PROPOSALS, rng)
+    few = first.share < laplace.MOVED_ENOUGH
+    near = model.propagated() if few and (len(model.labels) == 2 or first.share < LOST) else model
+    if near is not model:
+        first = laplace.propose(near, laplace.MOVED_PROPOSALS, rng)
+        return near, "expectation propagation", laplace.moved(near, rng, first, times=1)
+    return model, "Laplace approximation", laplace.moved(model, rng, first)
 
 
 def _worth(proposals: laplace.Proposals) -> str:
@@ -394,9 +414,10 @@ def checked(
     model: Model, parameters: Parameters, stats: Statistics | None, engine: Augmentation | NUTS | Slice
 ) -> Draws:
     """Return the draws of Markov chains, and why they cannot be trusted yet."""
-    posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)
     deepest, most = (engine.max_treedepth, None) if isinstance(engine, NUTS) else (0, MOST_CHECKED)
-    problems = convergence_problems(posterior, stats, deepest, type(engine).__name__, most)
+    dims, draws = model.dims(), max(map(len, parameters.values()), default=0)
+    named = of_chains(parameters, dims, model.coords(), (engine.chains, draws // engine.chains))
+    problems = convergence_problems(varying(*named, most), stats, deepest, type(engine).__name__)
     return Draws(parameters, engine.chains, stats, problems)
 
 

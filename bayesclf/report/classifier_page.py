@@ -123,7 +123,8 @@ def _first(
         numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
         if not useful(held_out, held_out.best) and not infinite_losses(held_out, held_out.best)[0]:
-            next_step = Text(f"Next: {may_help([classifier], *training)}")
+            gain = diagnosis["Y01"]  # whose tip has looked for dependent columns
+            next_step = Text(f"Next: {gain.next_step if gain.section == 'tip' else may_help([classifier], *training)}")
         parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn]), Text(DEFINED, "quiet")]
         if wrong := errors(held_out, held_out.best, classes):
             below.insert(0, Items([wrong]))
@@ -294,11 +295,20 @@ def _weights(classifier: LogisticRegression, features: Sequence[str], order: Seq
     weight = weight.isel(feature=[design.names.index(feature) for feature in features])
     labels = [str(label) for label in classifier.classes_[list(order)]]
     weight = weight.sel(outcome=[label for label in labels if label in weight["outcome"]])
-    named = {dim: [style.plain(label) for label in weight[dim].values] for dim in ("outcome", "feature")}
-    weight = weight.assign_coords(named)
-    size = (7.0, 1.0 + 0.22 * weight.sizes["feature"] * weight.sizes["outcome"])
-    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"weight": weight})})
-    drawn = azp.plot_forest(tree, combined=True, figure_kwargs={"figsize": size}, backend="matplotlib")
+    several = weight.sizes["outcome"] > 1
+    lines = weight.stack(weight=("feature", "outcome"))
+    names = [f"{style.plain(of)}{f', {style.plain(label)}' * several}" for of, label in lines["weight"].values]
+    lines = lines.drop_vars(("weight", "feature", "outcome")).assign_coords(weight=names)
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"log_odds": lines})})
+    color = {"color": style.look_of("bayes-optimal").color}
+    drawn = azp.plot_forest(
+        tree,
+        combined=True,
+        labels=["weight"],  # one label a line: those of classes would overlap those of features
+        visuals={"trunk": color, "twig": color, "point_estimate": color},
+        figure_kwargs={"figsize": (7.0, 1.0 + 0.22 * len(names))},
+        backend="matplotlib",
+    )
     return _of_arviz(drawn)
 
 

@@ -131,12 +131,10 @@ class LogisticDesign:
         if isinstance(numbers, sparse.csr_array):
             cells = numbers if len(self.varying) == numbers.shape[1] else sparse.csr_array(numbers[:, self.varying])
             return sparse.csr_array((cells.data / self.scale[cells.indices], cells.indices, cells.indptr), cells.shape)
-        whole = np.zeros((len(rows), 1 + len(self)))
-        whole[:, 0] = 1.0  # for `with_ones`
+        whole, start = np.zeros((len(rows), 1 + len(self))), len(self.varying) + len(self.gaps)
+        for some in blocks_of(len(rows), 1 + start):
+            self._fill(whole[some], numbers[some])
         out = whole[:, 1:]
-        for some in blocks_of(len(rows), len(self)):
-            self._fill(out[some], numbers[some])
-        start = len(self.varying) + len(self.gaps)
         for category, size in enumerate(self.sizes):
             seen = np.flatnonzero(codes[:, category] >= 0)
             out[seen, start + codes[seen, category]] = 1.0
@@ -144,18 +142,20 @@ class LogisticDesign:
         return out
 
     def _fill(self, out: Array, numbers: Array) -> None:
-        """Put the columns of numbers (row, number), as few rows as stay in the cache, into rows of the matrix."""
+        """Put 1, for `with_ones`, and numbers (row, number) into rows of the matrix, as few as stay in the cache."""
         n_numbers, n_gaps = len(self.varying), len(self.gaps)
-        own = numbers if n_numbers == numbers.shape[1] else numbers[:, self.varying]
-        standardized = np.array(own, order="C")
-        in_each_row(np.subtract, standardized, self.centre[:n_numbers])
-        in_each_row(np.divide, standardized, self.scale[:n_numbers])
-        missing = np.isnan(standardized)
+        own = out if n_numbers == len(self) else np.empty((len(out), 1 + n_numbers))  # one row after the other
+        own[:, 0] = 1.0
+        own[:, 1:] = numbers if n_numbers == numbers.shape[1] else numbers[:, self.varying]
+        in_each_row(np.subtract, own, np.append(0.0, self.centre[:n_numbers]))
+        in_each_row(np.divide, own, np.append(1.0, self.scale[:n_numbers]))
+        missing = np.isnan(own)
         if missing.any():
-            standardized[missing] = 0.0
-        out[:, :n_numbers] = standardized
+            own[missing] = 0.0
+        if own is not out:
+            out[:, : 1 + n_numbers] = own
         if n_gaps:
-            out[:, n_numbers : n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
+            out[:, 1 + n_numbers : 1 + n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
 
     def shift(self, X: Matrix) -> Array | None:
         """Return what is to be subtracted from the columns of `matrix`, (column); None where they have mean 0."""

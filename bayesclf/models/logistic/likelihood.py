@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.models.linear import Matrix
@@ -56,6 +56,12 @@ class Likelihood:
     def log_odds(self, theta: Array) -> Array:
         """Return the log-odds against the reference, (row, outcome)."""
         return np.asarray(self.X @ self.stored(theta).T)
+
+    def largest(self, theta: Array) -> Array:
+        """Return the largest magnitude of the log-odds against the reference of each θ (…, outcome, column), (…)."""
+        every = theta.reshape(-1, theta.shape[-1])
+        of_parts = [np.abs(part.log_odds(every)).max(axis=0, initial=0.0) for part in self._parts or [self]]
+        return np.asarray(np.max(of_parts, axis=0).reshape(theta.shape[:-1]).max(axis=-1))
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
@@ -170,6 +176,9 @@ class Objective(Protocol):
 class SumOverRows(Objective, Protocol):
     """A log likelihood, however the rows are read; as `Likelihood`."""
 
+    def largest(self, theta: Array, /) -> Array:
+        """Return the largest magnitude of the log-odds against the reference of each θ (…, outcome, column), (…)."""
+
     def values(self, theta: Array, /) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
 
@@ -195,6 +204,10 @@ class MappedLikelihood:
         """Return that of every `step`-th row, as `Likelihood.some` does; None where rows are elsewhere."""
         few = self.likelihood.some(step) if isinstance(self.likelihood, Likelihood) else None
         return None if few is None else replace(self, likelihood=few)
+
+    def largest(self, gamma: Array) -> Array:
+        """Return the largest magnitude of the log-odds of each γ (…, contrast, coordinate), shape (…)."""
+        return self.likelihood.largest(self.theta(gamma))
 
     def values(self, gamma: Array) -> Array:
         """Return the log likelihood of each γ (draw, contrast, coordinate), shape (draw)."""
@@ -257,8 +270,9 @@ class LogPosterior:
         return self.prior.precision()
 
 
-LARGEST_CUMULANT = 1 / (6 * np.sqrt(3))
-"""The largest third cumulant of a distribution on an interval of length 1, and so of |∂³ log Σ exp u| for such u."""
+LARGEST_CUMULANT, LARGEST_FOURTH = 1 / (6 * np.sqrt(3)), 1 / 8
+"""The largest third cumulant of a distribution on an interval of length 1, and so of |∂³ log Σ exp u| for such u; and
+the fourth one's largest magnitude where there are two labels."""
 NOISE, DRAWS_OF_ROWS = 0.04, 32
 """Sd of log likelihoods for which rows are drawn, and how many draws have the same rows. The squared Monte Carlo error
 of averages over draws grows by a share of at most 32 · 0.04², 5 %."""
@@ -274,9 +288,10 @@ MOST_COORDINATES = 500
 class NearLikelihood:
     """A likelihood near a mode γ₀, log L(γ) = q(γ) + Σ_i r_i(γ), with q its expansion to second order there.
 
-    A row's |r_i| is at most c R³/6 for log-odds that move by a range of R, with c = `LARGEST_CUMULANT`. Every few
-    draws have rows of their own, drawn with chances in proportion to the bound's root mean square, so that the sd of
-    the estimated sum is at most `NOISE`. Draws that are far from γ₀, for their number of coordinates, take all rows.
+    A row's |r_i| is about c R³/6 for log-odds that move by a range of R, with c the third cumulant of its label at γ₀
+    where there are two, and otherwise `LARGEST_CUMULANT`. Every few draws have rows of their own, drawn with chances in
+    proportion to the root mean square of that, so that the sd of the estimated sum is about `NOISE`. The sums are
+    unbiased whatever the chances are. Draws that are far from γ₀, for their number of coordinates, take all rows.
 
     `likelihood`: Of γ. `rows`: That of θ which it maps. `at`: γ₀. `precision`: Of draws around it, (coordinate,
     coordinate). `chance`: That of a row to be drawn, (row).
@@ -305,11 +320,18 @@ class NearLikelihood:
         M = np.eye(rows.vectors) if likelihood.contrast is None else likelihood.contrast
         of_vectors = np.einsum("kc,cidj,ld->klij", M, covariance, M, optimize=True)
         known = np.pad(of_vectors, ((0, 1), (0, 1), (0, 0), (0, 0)))  # with the reference, whose θ is 0
-        sixth = np.zeros(len(rows.y))  # Σ (E u²)³ of the log-odds u of two classes; E R⁶ is at most 15 times as much
+        # Σ (E u²)³ and Σ (E u²)⁴ of the log-odds u of two classes; E R⁶ and E R⁸ are at most 15 and 105 times as much
+        sixth, eighth = np.zeros((2, len(rows.y)))
         for one, other in combinations(range(len(known)), 2):
             of_pair = known[one, one] + known[other, other] - known[one, other] - known[other, one]
-            sixth += np.vecdot(rows.X @ of_pair, rows.X) ** 3
-        rest = rows.weight * LARGEST_CUMULANT / 6 * np.sqrt(15 * sixth)
+            square = np.vecdot(rows.X @ of_pair, rows.X)
+            sixth += square**3
+            eighth += square**4
+        third, fourth = LARGEST_CUMULANT, 0.0
+        if rows.vectors == 1:
+            P = expit(rows.log_odds(likelihood.theta(at))[:, 0])
+            third, fourth = np.abs(P * (1 - P) * (1 - 2 * P)), LARGEST_FOURTH
+        rest = rows.weight * (third / 6 * np.sqrt(15 * sixth) + fourth / 24 * np.sqrt(105 * eighth))
         chance = np.minimum(1.0, rest * max(rest.sum() / NOISE**2, FEWEST_ROWS / NOISE))
         return cls(likelihood, rows, at, precision, chance) if chance.sum() < len(chance) / 2 else None
 
@@ -317,25 +339,29 @@ class NearLikelihood:
         """Return the estimated log likelihood of each γ (draw, contrast, coordinate), shape (draw)."""
         step = (gamma - self.at).reshape(len(gamma), -1)
         distance = np.vecdot(step @ self.precision, step)
-        far = (distance > 2 * step.shape[1] + 20) | (np.median(distance) > MOST_SPREAD * step.shape[1])
+        far = (distance > 4 * step.shape[1] + 20) | (np.median(distance) > MOST_SPREAD * step.shape[1])
         value, slope, curvature = self.likelihood.derivatives(self.at)
         out = np.asarray(value + step @ slope.ravel() - 0.5 * np.vecdot(step @ curvature, step))
         out[far] = self.likelihood.values(gamma[far])
-        near = np.flatnonzero(~far)
+        near, order = np.flatnonzero(~far), rng.permutation(len(self.chance))
+        ends = self.chance[order].cumsum()
         for some in (near[part] for part in blocks_of(len(near), 1, DRAWS_OF_ROWS)):
-            drawn = np.flatnonzero(rng.random(len(self.chance)) < self.chance)
-            rest = self._rest(drawn, self.rows.stored(self.likelihood.theta(gamma[some] - self.at)))
-            out[some] += (self.rows.weight[drawn] / self.chance[drawn]) @ rest
+            places = ends.searchsorted(np.arange(rng.random(), ends[-1]), side="right")
+            drawn = order.take(places, mode="clip")
+            out[some] += self._rest(drawn, self.rows.stored(self.likelihood.theta(gamma[some] - self.at)))
         return out
 
     def _rest(self, rows: Integers, step: Array) -> Array:
-        """Return r_i of rows at steps of θ (draw, outcome, column), (row, draw): it does not depend on the label."""
-        eta = self._log_odds[rows]
-        total = log_normalizer(eta)[:, None]
-        P = np.exp(eta - total)
+        """Return Σ r_i / chance_i of rows at steps of θ (draw, outcome, column), (draw); labels do not matter."""
+        eta, times = self._log_odds[rows], self.rows.weight[rows] / self.chance[rows]
+        total = log_normalizer(eta)
+        P = np.exp(eta - total[:, None])
         u = (self.rows.X[rows] @ step.transpose(2, 1, 0).reshape(step.shape[2], -1)).reshape(*eta.shape, len(step))
-        mean, square = (np.einsum("rk,rkd->rd", P, power) for power in (u, u * u))
-        return np.asarray(total - log_normalizer(eta[..., None] + u, axis=1) + mean + 0.5 * (square - mean**2))
+        mean = np.einsum("rk,rkd->rd", P, u)
+        mean_square = np.einsum("rk,rkd,rkd->d", times[:, None] * P, u, u)
+        u += eta[:, :, None]
+        rest = times @ (mean - log_normalizer(u, axis=1)) + times @ total
+        return np.asarray(rest + 0.5 * (mean_square - np.einsum("r,rd,rd->d", times, mean, mean)))
 
     @cached_property
     def _log_odds(self) -> Array:
@@ -373,7 +399,8 @@ def with_ones(X: Matrix, after: bool = False) -> Matrix:
 def log_normalizer(eta: Array, axis: int = -1) -> Array:
     """Return log(1 + Σ_k exp η_k) over the axis of the labels."""
     with np.errstate(over="ignore"):
-        total = np.asarray(np.exp(eta).sum(axis=axis))
+        odds = np.exp(eta)
+        total = odds.squeeze(axis) if odds.shape[axis] == 1 else odds.sum(axis=axis)
     np.log1p(total, out=total)
     far = np.isinf(total)
     return np.where(far, logsumexp(eta, axis=axis), total) if far.any() else total
@@ -389,6 +416,14 @@ class Sums:
     def __add__(self, other: Sums) -> Sums:
         """Return the sums over the rows of both."""
         return Sums(tuple(mine + theirs for mine, theirs in zip(self.arrays, other.arrays, strict=True)))
+
+
+class Largest(Sums):
+    """Arrays of which the largest numbers over the parts of the rows count."""
+
+    def __add__(self, other: Sums) -> Largest:
+        """Return the largest numbers over the rows of both."""
+        return Largest(tuple(np.maximum(mine, theirs) for mine, theirs in zip(self.arrays, other.arrays, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -420,6 +455,11 @@ def derivatives_of(theta: Array, part: Likelihood) -> Sums:
     return Sums(part.derivatives(theta))
 
 
+def largest_of(theta: Array, part: Likelihood) -> Largest:
+    """Return the largest magnitude of the log-odds of each θ (…, outcome, column)."""
+    return Largest((part.largest(theta),))
+
+
 KEPT_BYTES = 2**28
 """Size of the derivatives over a stream that are kept, as a search often begins where another one ended."""
 
@@ -430,6 +470,11 @@ class StreamedLikelihood:
 
     parts: Parts
     _kept: dict[bytes, tuple[Array, ...]] = field(default_factory=dict)
+
+    def largest(self, theta: Array) -> Array:
+        """Return the largest magnitude of the log-odds against the reference of each θ (…, outcome, column), (…)."""
+        (found,) = self.parts.summed(partial(largest_of, theta)).arrays
+        return found
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""

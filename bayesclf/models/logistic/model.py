@@ -54,11 +54,13 @@ __all__ = ["LogisticModel", "LogisticPrior", "StreamedModel"]
 SKIPPED, NEAR = 16, 0.1
 """Every so many rows say first where the mode is, up to this last step in posterior sds."""
 MANY = 50_000
-"""Of more rows, every so many say first whether columns are collinear."""
+"""Of more rows, some say first whether columns are collinear."""
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
 MOST_PROPAGATED = 1e9
 """Nodes × rows × parameters² up to which normals with the moments of the posterior are looked for."""
+SHALLOW = 4.5
+"""The depth of a lattice of these, each of which takes much longer than a mode."""
 LARGEST_LOGIT = 30.0
 """Logits of ρ are cut here, where ρ is 0 or 1 but for rounding."""
 
@@ -203,7 +205,8 @@ class LogisticModel:
         """
         if len(self.design) > DENSE_PARAMETERS:
             return ()
-        if not self.learns and len(self.y) > MANY and all_vary(self.X[::SKIPPED], self.sample_weight[::SKIPPED]):
+        some = slice(None, None, SKIPPED * (len(self.y) // MANY) or None)
+        if not self.learns and some.step and all_vary(self.X[some], self.sample_weight[some]):
             return ()
         return collinear_features(self.design, self.moments, self._variances)
 
@@ -322,7 +325,10 @@ class LogisticModel:
         if self._few is None and start.size <= CHEAP_HESSIAN:
             return start
         median = prior.settings.log_median if prior.settings else 0.0
-        return maximize(LogPosterior(self._few or self._searched, prior.along(median, 0.0)), start, NEAR)
+        searched, given = self._few or self._searched, prior.along(median, 0.0)
+        if fewer := searched.some(SKIPPED):
+            start = maximize(LogPosterior(fewer, given), start, NEAR)
+        return maximize(LogPosterior(searched, given), start, NEAR)
 
     @cached_property
     def _few(self) -> MappedLikelihood | None:
@@ -411,12 +417,14 @@ class LogisticModel:
         from bayesclf.models.logistic.propagation import Propagation
 
         nodes, size = len(self.lattice.nodes), self.lattice.modes.shape[-1]
+        if isinstance(self.lattice.normals, Propagation):
+            return self
         if not isinstance(self.X, np.ndarray) or nodes * len(self.y) * size**2 > MOST_PROPAGATED:
             return self
         first = next(iter(self.lattice.nodes.values()))
         normals, model = Propagation(self._reduced, self.weight_prior), replace(self)
         try:
-            vars(model)["lattice"] = Lattice.explored(self.weight_prior, normals, first.gamma)
+            vars(model)["lattice"] = Lattice.explored(self.weight_prior, normals, first.gamma, SHALLOW)
         except (FloatingPointError, np.linalg.LinAlgError):
             return self
         return model
@@ -661,7 +669,7 @@ class LogisticModel:
         """Codes (row) of the weight vectors, −1 for the reference."""
         return np.where(self.y == self._reference, -1, self.y - self._others.start)
 
-    @property
+    @cached_property
     def label_counts(self) -> Array:
         """Weight of the training rows of each label (outcome)."""
         return np.bincount(self.y, self.sample_weight, minlength=len(self.labels))
@@ -765,6 +773,10 @@ class StreamedModel(LogisticModel):
     def require_rows(self) -> NoReturn:
         """Raise `Refused`, as the rows are elsewhere."""
         raise Refused(IN_MEMORY.format(what="this"))
+
+    def propagated(self) -> Self:
+        """Return itself: expectation propagation needs the rows again and again."""
+        return self
 
     def has_moments_of(self, X: Array) -> bool:
         """Return whether rows (row, column), standardized, have the moments of the training rows."""

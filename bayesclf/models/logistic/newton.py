@@ -11,19 +11,22 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize
 
 from bayesclf.arrays import Array
-from bayesclf.models.logistic.likelihood import Derivatives, LogPosterior, Objective, SumOverRows
+from bayesclf.models.logistic.likelihood import Derivatives, LogPosterior, MappedLikelihood, Objective
 from bayesclf.models.logistic.prior import WeightPrior
 
 DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is computed."""
 NEWTON_STEPS = 200
-CONVERGED = 1e-10
+CONVERGED = 1e-9
 """A Newton step is the last when its length in the Hessian's metric, in posterior sds, is below this, or when that of
 the next one would be: steps become shorter by a growing factor ..."""
 ROUNDING = 1e-6
 """... or below this without having shrunk, the limit of double precision."""
 NODE_CONVERGED = 1e-5
 """The same of modes at the nodes of a lattice."""
+MOVED_LITTLE = 0.1
+"""The largest change of a row's log-odds by a rough search that takes the likelihood for its expansion to second order:
+its Hessian then hardly changes."""
 FULL_STEP = 1e-3
 """Shorter steps are not checked: differences of the objective would be rounding errors."""
 HALVINGS = 60
@@ -189,7 +192,7 @@ class Modes:
     of `newton`.
     """
 
-    likelihood: SumOverRows
+    likelihood: MappedLikelihood
     prior: WeightPrior
     otherwise: Callable[[LogPosterior, Array], Array]
     kept_below: float
@@ -198,15 +201,32 @@ class Modes:
         """Return γ, and the derivatives of the likelihood there."""
         return gamma, *self.likelihood.derivatives(gamma)
 
-    def found(self, at: Array, starts: list[tuple[Array, ...]]) -> tuple[Array, Array, Array, list[Any]]:
-        """Return what a lattice asks for, by searches that look at the rows together."""
-        gamma, value, slope, curvature = map(np.array, zip(*starts, strict=True))
-        objective = LogPosterior(self.likelihood, self.prior.along(*at.T))
-        known = objective.of_likelihood(gamma, (value, slope, curvature))
-        optima = newton(objective, gamma, known, kept_below=self.kept_below, converged=NODE_CONVERGED)
-        gamma = optima.theta
-        for i in np.flatnonzero(~optima.found):
-            gamma[i] = self.otherwise(LogPosterior(self.likelihood, self.prior.along(*at[i])), gamma[i])
-        of_rows = self.likelihood.derivatives(gamma)
-        value, _, curvature = objective.of_likelihood(gamma, of_rows)
-        return value, gamma, curvature, list(zip(gamma, *of_rows, strict=True))
+    def found(self, at: Array, starts: list[Any], rough: bool) -> tuple[Array, Array, Array, list[Any]]:
+        """Return what a lattice asks for, by searches that look at the rows together.
+
+        In rough ones that move little, the likelihood is its expansion where they start.
+        """
+        gamma, value, slope, information = map(np.array, zip(*starts, strict=True))
+        objective, after = LogPosterior(self.likelihood, self.prior.along(*at.T)), list(starts)
+        value, slope, curvature = objective.of_likelihood(gamma, (value, slope, information))
+        near = np.zeros(len(at), dtype=bool)
+        if rough and (factors := _factors(curvature)):
+            step = np.array([_solved(lower, own) for lower, own in zip(factors, slope, strict=True)])
+            square = np.vecdot(step, slope).sum(axis=1)
+            of_intercepts = np.diagonal(information, axis1=1, axis2=2)[:, :: gamma.shape[2]].min(axis=1)
+            if (square <= (MOVED_LITTLE / 2) ** 2 * of_intercepts).all():  # otherwise this look would be one too many
+                near = self.likelihood.largest(step) <= MOVED_LITTLE
+            value[near] += 0.5 * square[near]
+            gamma[near] += step[near]
+        if not near.all():
+            far, some = np.flatnonzero(~near), objective.of(~near)
+            known = value[far], slope[far], curvature[far]
+            optima = newton(some, gamma[far], known, kept_below=self.kept_below, converged=NODE_CONVERGED)
+            for i in np.flatnonzero(~optima.found):
+                of_one = LogPosterior(self.likelihood, self.prior.along(*at[far[i]]))
+                optima.theta[i] = self.otherwise(of_one, optima.theta[i])
+            gamma[far], found = optima.theta, self.likelihood.derivatives(optima.theta)
+            value[far], _, curvature[far] = some.of_likelihood(optima.theta, found)
+            for i, *start in zip(far, optima.theta, *found, strict=True):
+                after[i] = tuple(start)
+        return value, gamma, curvature, after

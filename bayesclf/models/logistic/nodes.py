@@ -8,7 +8,7 @@ prior whose scales are given has one node.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ STEPS = 0.7, 1.5
 OUTERMOST = 3
 """Nodes of logit ρ on either side of 0: ρ from .011 to .989. Beyond, modes hardly change."""
 DEPTH = 9.0
-"""A node whose log density is this far below the largest one has no neighbors beyond."""
+"""The usual `depth` of a lattice."""
 AT_ONCE = 2**24
 """Numbers in the Hessians of nodes that are made at once."""
 LARGEST_LATTICE = 2**26
@@ -47,8 +47,10 @@ class Normals(Protocol):
     def start(self, gamma: Array, /) -> Any:
         """Return what a search needs to know of γ to start from there."""
 
-    def found(self, at: Array, starts: list[Any], /) -> tuple[Array, Array, Array, list[Any]]:
+    def found(self, at: Array, starts: list[Any], rough: bool, /) -> tuple[Array, Array, Array, list[Any]]:
         """Return the normals at each (log s, logit ρ) (place, 2), by searches that start as given.
+
+        With `rough`, a search that would hardly move need not look at the rows.
 
         Returns: log p(D, γ) at their modes, (place); modes, (place, contrast, 1 + direction); minus the Hessians of γ
         raveled, (place, γ, γ); and how searches start from each.
@@ -75,44 +77,49 @@ class Lattice:
     """Nodes on a lattice of (log s, logit ρ), those that hold all but a trifle of the posterior.
 
     `prior`: Of s, ρ and the weights. `normals`: Near the posterior, given s and ρ. `nodes`: By place; (0, 0) is log s
-    at its prior median and ρ = ½. `from_top`: How searches start from the most probable one.
+    at its prior median and ρ = ½. `from_top`: How searches start from the most probable one. `depth`: A node whose log
+    density is this far below the largest one has no neighbors beyond.
     """
 
     prior: WeightPrior
     normals: Normals
     nodes: Mapping[Place, Node]
     from_top: Any = None
+    depth: float = DEPTH
 
     @classmethod
-    def explored(cls, prior: WeightPrior, normals: Normals, start: Array) -> Lattice:
+    def explored(cls, prior: WeightPrior, normals: Normals, start: Array, depth: float = DEPTH) -> Lattice:
         """Explore from the prior median in rounds, each of which adds the neighbors of nodes that are not hopeless.
 
         `start`: γ (contrast, 1 + direction) from which the first mode is searched for.
         """
-        lattice, top = cls(prior, normals, {}), -np.inf
+        lattice, top = cls(prior, normals, {}, depth=depth), -np.inf
         ahead: dict[Place, Any] = {(0, 0): normals.start(start)}
         while ahead:
-            made, after = lattice.made(np.array([lattice.position(place) for place in ahead]), list(ahead.values()))
+            made, after = lattice.made(
+                np.array([lattice.position(place) for place in ahead]), list(ahead.values()), True
+            )
             densities = [lattice.log_density(node) for node in made]
             highest = int(np.argmax(densities))
             from_top = after[highest] if densities[highest] > top else lattice.from_top
-            lattice = cls(prior, normals, {**lattice.nodes, **dict(zip(ahead, made, strict=True))}, from_top)
+            nodes = {**lattice.nodes, **dict(zip(ahead, made, strict=True))}
+            lattice = replace(lattice, nodes=nodes, from_top=from_top)
             top = max(top, densities[highest])
             ahead = {
                 neighbor: start_there
                 for place, node, start_there in sorted(zip(ahead, made, after, strict=True), key=itemgetter(0))
-                if lattice.log_density(node) > top - DEPTH
+                if lattice.log_density(node) > top - depth
                 for neighbor in lattice.neighbors(place)
                 if neighbor not in lattice.nodes
             }
         return lattice
 
-    def made(self, at: Array, starts: list[Any]) -> tuple[list[Node], list[Any]]:
-        """Return the nodes of several (log s, logit ρ) (place, 2), and how searches start from each."""
+    def made(self, at: Array, starts: list[Any], rough: bool = False) -> tuple[list[Node], list[Any]]:
+        """Return the nodes of several (log s, logit ρ) (place, 2), as of `Normals.found`, and how searches start."""
         made, after = list[Node](), list[Any]()
         size = len(self.prior.mean) * (1 + self.prior.seen)
         for some in blocks_of(len(at), size**2, AT_ONCE):
-            values, gamma, curvature, starts_there = self.normals.found(at[some], starts[some])
+            values, gamma, curvature, starts_there = self.normals.found(at[some], starts[some], rough)
             upper = np.linalg.cholesky(curvature[:, ::-1, ::-1])[:, ::-1, ::-1]  # H = U Uᵀ
             scales = np.tile(self.prior.scales(*at[some].T)[:, : 1 + self.prior.seen], len(self.prior.mean))
             roots = np.linalg.inv(upper).swapaxes(1, 2) / scales[:, :, None]
@@ -234,7 +241,7 @@ class Lattice:
         evidence = np.array([[node.log_evidence for node in row] for row in self.filled])
         for i, j in np.ndindex(evidence.shape):
             if (int(self.axes[0][i]), int(self.axes[1][j])) not in self.nodes:
-                evidence[i, j] = min(lowest, evidence[i, j] - DEPTH)
+                evidence[i, j] = min(lowest, evidence[i, j] - self.depth)
         learns = self.prior.correlation is None
         t = _middles(self.first[0] - STEPS[0], self.first[0] + STEPS[0] * len(evidence), STEPS[0] / FINE)
         u = _middles(-REACH, REACH, STEPS[1] / FINE) if learns else np.zeros(1)

@@ -49,7 +49,7 @@ class Propagation:
         """M, (vector, contrast)."""
         return self.prior.contrast
 
-    def found(self, at: Array, starts: list[Any]) -> tuple[Array, Array, Array, list[Any]]:
+    def found(self, at: Array, starts: list[Any], rough: bool) -> tuple[Array, Array, Array, list[Any]]:
         """Return what a lattice asks for; searches start from the sites of rows."""
         values, means, precisions, sites = zip(*map(self.normal, at, starts), strict=True)
         return np.array(values), np.array(means), np.array(precisions), list(sites)

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import arviz as az
@@ -101,9 +102,13 @@ def by_prior_draws(X: Array, y: Any, at: Array) -> tuple[dict[str, float], dict[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("engine", ["nuts", "slice", "laplace"])
-def test_twenty_thousand_draws_agree_with_a_million_prior_draws(name: str, engine: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [*product(["nuts", "slice", "laplace"], TABLES), ("propagation", "separable"), ("propagation", "few")],
+)
+def test_twenty_thousand_draws_agree_with_a_million_prior_draws(
+    engine: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """E log s, sd log s, E ρ and P, within four of their stated Monte Carlo errors and the reference's own.
 
     The bounds hold for NUTS at its own `target_accept` of .9 too. There the warning says that some ten of 20,000 draws
@@ -115,14 +120,18 @@ def test_twenty_thousand_draws_agree_with_a_million_prior_draws(name: str, engin
     exact, reference = by_prior_draws(X, y, at)
     engines = {"nuts": bc.engines.NUTS(draws=5000, target_accept=0.97), "slice": bc.engines.Slice(draws=5000)}
     settings = engines.get(engine, Laplace(draws=5000, limit=1.0))
+    if engine == "propagation":
+        settings = bc.engines.Auto(settings)
+        monkeypatch.setattr(laplace, "MOVED_ENOUGH", 1.0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "[12] of 20000 draws diverged", ConvergenceWarning)
         clf = bc.LogisticRegression(inference=settings, random_state=3).fit(X, y)
+    assert engine != "propagation" or "expectation propagation, corrected by importance weights" in clf.notes_[0]
     tree = clf.posterior_
     posterior = tree["posterior"].to_dataset()
     log_s = np.log(posterior["prior_scale"])
     share = 1.0
-    if engine == "laplace":
+    if "importance_ess" in tree["sample_stats"]:
         share = min(1.0, float(tree["sample_stats"]["importance_ess"]) / log_s.size)
     P = clf.predict_proba(at[None], rule="bayes-optimal")[0, -1]
     interval = clf.predict_interval(at[None], ci_prob=0.6827)
@@ -261,6 +270,20 @@ def test_the_modes(n_labels: int, name: str) -> None:
     _, slope = objective.gradient(model._theta(mode["intercept"], mode["weight"])[0])
     assert np.abs(slope).max() < 1e-6
     assert np.log(mode["prior_scale"]) == pytest.approx([best.at[0]])
+
+
+def test_nodes_near_each_other_share_one_look_at_many_rows() -> None:
+    lattice = mixed_model(3, n=3_000).lattice
+    top = max(lattice.nodes.values(), key=lattice.log_density)
+    at = top.at + np.array([[0.0, 0.3], [0.0, -0.3], [0.5, 0.0]])
+    exact, looked = lattice.made(at, [lattice.from_top] * 3)
+    rough, shared = lattice.made(at, [lattice.from_top] * 3, rough=True)
+    assert all(start is lattice.from_top for start in shared)
+    assert not any(start is lattice.from_top for start in looked)
+    for node, other in zip(rough, exact, strict=True):
+        assert node.log_evidence == pytest.approx(other.log_evidence, abs=0.04)
+        np.testing.assert_allclose(node.gamma, other.gamma, atol=0.01)
+        np.testing.assert_allclose(node.root, other.root, atol=0.01 * np.abs(other.root).max())
 
 
 def test_maximum_likelihood_has_no_prior() -> None:
