@@ -346,14 +346,6 @@ def one_row(n: int) -> Pairs:
     yield Pair(lambda: clf.predict(X[:1]))
 
 
-@row("GDA by class, digits, fit and predict one row", unit="s")
-def first_row(n: int) -> Pairs:
-    """Time a fit and its first answer."""
-    X, y = load_digits(return_X_y=True)
-    clf = bc.GaussianDiscriminantAnalysis("class", random_state=1)
-    yield Pair(lambda: clf.fit(X, y).predict(X[:1]))
-
-
 @row("NUTS of GaussianNB after the pass over the rows, 1,000,000 rows against 1,000", 1.3)
 def nuts_rows(n: int) -> Pairs:
     """Compare NUTS on many rows with NUTS on few."""
