@@ -22,7 +22,7 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.learned_alpha import LearntAlpha, learned_from_rows
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, sparse_numbers
-from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed, named
 
 NO_WORD = "the training documents contain no words; check the column and the options of the vectorizer"
 """Why documents cannot be learned from."""
@@ -357,14 +357,14 @@ def about_concentrations(block: ColumnBlock, resolved: Family[Any], statistics: 
             "alpha, or call fit"
         )
     else:
-        yield f"the concentration was learned by leaving out one row at a time: {_values(alpha, statistics.axes)}"
+        yield _learned(alpha, statistics.axes)
 
 
-def _values(alpha: Array, axes: Axes) -> str:
-    """Return α (feature) in words: one number where they all are the same."""
-    learned = ~np.isnan(alpha)
-    if learned.all() and (alpha == alpha[0]).all():
-        return f"α = {alpha[0]:.3g}"
-    pairs = zip(axes.features, alpha, strict=True)
-    named = [f"α = {value:.3g} of column {name!r}" for name, value in pairs if not np.isnan(value)]
-    return listed(named, LISTED_NAMES, AND_MORE)
+def _learned(alpha: Array, axes: Axes) -> str:
+    """Say which α (feature) were learned, of which columns unless all have the same; others are NaN."""
+    known = ~np.isnan(alpha)
+    values, names = alpha[known], [name for name, one in zip(axes.features, known, strict=True) if one]
+    same = (values == values[0]).all()
+    of = "" if same and known.all() else f" of column{'s' * (len(names) > 1)} {named(names)}"
+    shown = listed([f"{value:.3g}" for value in (values[:1] if same else values)], LISTED_NAMES, AND_MORE)
+    return f"the concentration{of} was learned by leaving out one row at a time: α = {shown}"

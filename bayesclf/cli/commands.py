@@ -286,6 +286,8 @@ def predict(
     inputs = [model, table, *([cost] if cost else [])]
     path = Path(output) if parts else output_file(output, "--output", inputs) or STDOUT
     classifier = load(model)
+    if rule in ("predictive", "tempered") and not classifier.model_.generative:
+        complain(f"note: this model does not say how probable a row is, so the rule {rule} is bayes-optimal")
     costs = None if cost is None else options.read_cost(cost, [str(label) for label in classifier.classes_])
     found = write_predictions(
         classifier,

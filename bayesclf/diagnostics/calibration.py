@@ -53,7 +53,7 @@ def baseline(context: Context) -> Answer:
     infinite = int(np.isinf(losses).sum())
     where = f"({answers.setting}, rule {answers.own!r})"
     log_loss, brier = evidence[answers.own]
-    against = "against {:.3f} and {:.3f} of the".format(*evidence["frequencies"])
+    against = "against {:.3f} and {:.3f} of the".format(*evidence["class_shares"])
     says = f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against} class shares alone {where}"
     if infinite:
         return issue(
@@ -70,7 +70,7 @@ def baseline(context: Context) -> Answer:
     lines = evidence.loc[small, ["score", "gain", "gain_se"]].itertuples(index=False, name=None)
     each = " and ".join(f"{SCORES[score]} ({Estimate(gain, error)})" for score, gain, error in lines)
     within = f"{says}: the gain in {each} is not clear"
-    possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
+    possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["class_shares"]
     if possible.all():
         return Answer("undecided", "none", within, "", evidence)
     return tip(
@@ -92,7 +92,7 @@ def _gains(answers: HeldOut) -> pd.DataFrame:
         if name == "log_loss" and state != "no":
             state = "yes" if standing_of_shares(answers, answers.best).kind == "behind" else "undecided"
         lines.append((name, mine[np.isfinite(mine)].mean(), theirs, found.mean, found.error, state))
-    return pd.DataFrame(lines, columns=["score", answers.own, "frequencies", "gain", "gain_se", "better"])
+    return pd.DataFrame(lines, columns=["score", answers.own, "class_shares", "gain", "gain_se", "better"])
 
 
 @check("Y02", "Calibration and over-confidence", "all models")

@@ -14,7 +14,8 @@ from bayesclf.arrays import Integers, Statistics
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.diagnostics import thresholds
-from bayesclf.engines import MAP
+from bayesclf.engines import MAP, NUTS, Slice
+from bayesclf.engines.inference import Engine
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, score_table
 from bayesclf.evaluation.cross_validation import Answers, Split
@@ -145,12 +146,19 @@ def splits(training: Labelled, seed: int) -> list[Split]:
 def held_out(
     classifier: BayesClassifier, training: Labelled, splits: list[Split]
 ) -> tuple[HeldOut, list[BayesClassifier]]:
-    """For each split, fit a classifier on one part of the rows and score its answers to the others; return both."""
+    """For each split, fit a classifier on one part of the rows and score its answers to the others; return both.
+
+    Folds are not repeated where a fit takes long: by NUTS, or by chains of slices that had to be shortened.
+    """
     own, seed = rules.resolve(classifier.requested_rule(None))[0].name, classifier.seed_
     names = tuple(dict.fromkeys((*COMPARED, own)))
     fits: list[BayesClassifier] = []
     scored: list[dict[str, RowScores | str]] = []
+    once = len(cross_validation.runs(splits)[0])
     for number, (train, test) in enumerate(splits):
+        if number == once and _takes_long(fits[0].inference_):
+            splits = splits[:once]
+            break
         fits.append(_fitted(classifier, training[train], cross_validation.unit_seed(seed, number)))
         scored.append(_answers(fits[-1], training[test], names))
     runs = cross_validation.runs(splits)
@@ -159,6 +167,10 @@ def held_out(
     }
     setting = _setting(splits, len(runs), len(training)) + _labeled_only(classifier) + _own_prior(classifier)
     return HeldOut(own, answers, training.y, tuple(splits), seed, setting, len(runs)), fits
+
+
+def _takes_long(engine: Engine) -> bool:
+    return isinstance(engine, NUTS) or (isinstance(engine, Slice) and engine.draws < Slice.draws)
 
 
 def _fitted(classifier: BayesClassifier, training: Labelled, seed: int) -> BayesClassifier:

@@ -22,7 +22,7 @@ from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior import averaging
-from bayesclf.rules import Gibbs, resolve
+from bayesclf.rules import RULES, Gibbs, resolve
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable
 from bayesclf.tables.levels import class_order
@@ -53,7 +53,7 @@ def decision_boundary(
     X: Any,
     y: Any,
     features: tuple[str, str] | None = None,
-    rules: Sequence[str | Gibbs] = ("map", "bayes-optimal"),
+    rules: Sequence[str | Gibbs] | str = ("map", "bayes-optimal"),
     draws: int = 50,
     ax: Axes | None = None,
 ) -> Figure:
@@ -74,9 +74,9 @@ def decision_boundary(
         Rows to draw, (row, feature) with the columns of the training table, and their labels (row).
     features : pair of str or None
         Two numeric columns, horizontal and vertical; needed where the model has more than two.
-    rules : sequence of str or Gibbs
+    rules : sequence of str or Gibbs, or "all"
         Rules whose boundaries are drawn. ``Gibbs(draw=7)`` has that of hypothesis 7; ``"gibbs"`` has none, as it draws
-        one for each row.
+        one for each row, and ``"all"`` leaves it out.
     draws : int
         Most hypotheses of the posterior whose boundaries are drawn; 0 for none.
     ax : matplotlib Axes or None
@@ -229,10 +229,10 @@ def boundaries(x: Array, y: Array, log_proba: Array) -> list[Array]:
     return found
 
 
-def _named(rules: Sequence[str | Gibbs], what: str) -> dict[str, str | Gibbs]:
+def _named(rules: Sequence[str | Gibbs] | str, what: str) -> dict[str, str | Gibbs]:
     """Return rules by their names in a legend; raises `InputError` for one that draws a hypothesis for each row."""
     found: dict[str, str | Gibbs] = {}
-    for rule in rules:
+    for rule in [rule for rule in RULES if rule != "gibbs"] if rules == "all" else rules:
         resolved, gibbs = resolve(rule)
         if resolved.name != "gibbs":
             found[resolved.name] = rule
@@ -333,7 +333,7 @@ def rules_along(
     y: Any,
     feature: str | None = None,
     outcome: Any = None,
-    rules: Sequence[str | Gibbs] = ("map", "bayes-optimal"),
+    rules: Sequence[str | Gibbs] | str = ("map", "bayes-optimal"),
     hypotheses: int = HYPOTHESES,
     ax: Axes | None = None,
 ) -> Figure:
@@ -354,8 +354,9 @@ def rules_along(
         Column of numbers; by default the first.
     outcome : label or None
         The class; by default the last.
-    rules : sequence of str or Gibbs
-        Rules. ``Gibbs(draw=7)`` is the line of hypothesis 7; ``"gibbs"`` has none, as it draws one for each row.
+    rules : sequence of str or Gibbs, or "all"
+        Rules. ``Gibbs(draw=7)`` is the line of hypothesis 7; ``"gibbs"`` has none, as it draws one for each row, and
+        ``"all"`` leaves it out.
     hypotheses : int
         Number of thin lines, 0 for none; a point estimate has none.
     ax : matplotlib Axes or None

@@ -111,7 +111,7 @@ def _isotonic(right: Array, value: Integers, count: Integers) -> Array:
 
 @style.figure
 def reliability(
-    comparison: Comparison, model: str, rules: Sequence[str] | None = None, ax: Axes | None = None
+    comparison: Comparison, model: str, rules: Sequence[str] | str | None = None, ax: Axes | None = None
 ) -> Figure:
     """Draw the share of right predictions against the probability of the predicted class, one panel per rule.
 
@@ -125,7 +125,7 @@ def reliability(
         Result of `bayesclf.compare`.
     model : str
         Name of one of its models.
-    rules : sequence of str or None
+    rules : sequence of str, "all" or None
         Rules to draw, by default all that the model could answer under.
     ax : matplotlib Axes or None
         Axes to draw on; several rules share them without bars and bands, each labeled with its error.
@@ -249,7 +249,7 @@ def draw_curve(ax: Axes, curve: ReliabilityCurve, rule: str, name: str) -> None:
 def threshold_curve(
     comparison: Comparison,
     model: str,
-    rules: Sequence[str] | None = None,
+    rules: Sequence[str] | str | None = None,
     outcome: Any = None,
     cost: Any = None,
     thresholds: Any = None,
@@ -267,7 +267,7 @@ def threshold_curve(
         Result of `bayesclf.compare`.
     model : str
         Name of one of its models.
-    rules : sequence of str or None
+    rules : sequence of str, "all" or None
         Rules to draw, by default all that the model could answer under.
     outcome : label or None
         Class on whose risk one acts, as in decision curve analysis. Without one, the rows of the smallest expected cost

@@ -134,7 +134,8 @@ def _check_arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs
         "ax": (Axes, "axes of matplotlib, such as plt.gca()"),
     }
     for name, value in signature.bind_partial(*args, **kwargs).arguments.items():
-        if value is signature.parameters[name].default:
+        every = name == "rules" and isinstance(value, str) and value == "all"
+        if every or value is signature.parameters[name].default:
             continue
         kind, meaning = kinds.get(name, (object, ""))
         if not isinstance(value, kind):
@@ -239,7 +240,7 @@ def quiet(ax: Axes, grid: str = "both") -> None:
     ax.grid(True, axis=which, linewidth=0.6, alpha=0.5)
 
 
-def chosen_rules(comparison: Comparison, model: str, rules: Sequence[str] | None) -> tuple[str, ...]:
+def chosen_rules(comparison: Comparison, model: str, rules: Sequence[str] | str | None) -> tuple[str, ...]:
     """Return the rules to draw: the requested ones, or all that the model could answer under.
 
     Raises
@@ -252,7 +253,7 @@ def chosen_rules(comparison: Comparison, model: str, rules: Sequence[str] | None
     answered = comparison.rules_of(model)
     if not answered:
         raise InputError(f"{model!r} has no answers under any rule; the comparison's `table` says why")
-    if rules is None:
+    if rules is None or rules == "all":
         return answered
     unknown = [rule for rule in rules if rule not in answered]
     if unknown:

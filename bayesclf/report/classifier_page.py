@@ -294,11 +294,20 @@ def _weights(classifier: LogisticRegression, features: Sequence[str], order: Seq
     weight = weight.isel(feature=[design.names.index(feature) for feature in features])
     labels = [str(label) for label in classifier.classes_[list(order)]]
     weight = weight.sel(outcome=[label for label in labels if label in weight["outcome"]])
-    named = {dim: [style.plain(label) for label in weight[dim].values] for dim in ("outcome", "feature")}
-    weight = weight.assign_coords(named)
-    size = (7.0, 1.0 + 0.22 * weight.sizes["feature"] * weight.sizes["outcome"])
-    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"weight": weight})})
-    drawn = azp.plot_forest(tree, combined=True, figure_kwargs={"figsize": size}, backend="matplotlib")
+    several = weight.sizes["outcome"] > 1
+    lines = weight.stack(weight=("feature", "outcome"))
+    names = [f"{style.plain(of)}{f', {style.plain(label)}' * several}" for of, label in lines["weight"].values]
+    lines = lines.drop_vars(("weight", "feature", "outcome")).assign_coords(weight=names)
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"log_odds": lines})})
+    color = {"color": style.look_of("bayes-optimal").color}
+    drawn = azp.plot_forest(
+        tree,
+        combined=True,
+        labels=["weight"],  # one label a line: those of classes would overlap those of features
+        visuals={"trunk": color, "twig": color, "point_estimate": color},
+        figure_kwargs={"figsize": (7.0, 1.0 + 0.22 * len(names))},
+        backend="matplotlib",
+    )
     return _of_arviz(drawn)
 
 

@@ -18,6 +18,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.judgments import CONFIDENCE
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import with_error
+from bayesclf.families.learned_alpha import TEXTBOOK
 from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
@@ -258,7 +259,8 @@ def _priors(priors: Priors) -> str:
         f"{CALLED.get(parameter, '')}{parameter}"
         for (parameter, form), numbers in forms.items()
     ]
-    learned = f" ({'nu' if any(line.parameter == 'nu' for line in priors.lines) else 'α'} learned from the rows)"
+    numbers = "nu" if any(line.parameter == "nu" for line in priors.lines) else f"α, where not {TEXTBOOK:g},"
+    learned = f" ({numbers} learned from the rows)"
     learned = learned if priors.learned else ""
     symbols = "".join(f", where {symbol}" for symbol in priors.symbols)
     return f"priors were {'; '.join(said)}{learned}{symbols}."

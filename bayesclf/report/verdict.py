@@ -260,8 +260,7 @@ def against_shares(held_out: HeldOut, key: Key) -> str:
     shares = standing_of_shares(held_out, key)
     if shares.difference < 0:
         own = standings(held_out, [key, BASELINE], against=BASELINE)[1].kind
-        if own in SURE:
-            return GRADES[own].replace("better", "worse")
+        return GRADES[own].replace("better", "worse") if own in SURE else UNDECIDED
     return GRADES.get(shares.kind, UNDECIDED)
 
 

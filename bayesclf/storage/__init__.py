@@ -189,5 +189,4 @@ def _restored(state: dict[str, Any], content: Content) -> BayesClassifier:
         setattr(clf, attribute, value)
     allowed.check(clf, fitted)
     allowed.check_classifier(clf, len(content) // 8, content.most_bytes)
-    _ = clf.posterior_  # parts that do not fit together fail here rather than at the first prediction
     return clf

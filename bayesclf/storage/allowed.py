@@ -250,20 +250,30 @@ def _check_parameters(clf: BayesClassifier) -> None:
     if len(set(classes)) < len(classes) or tuple(map(str, classes)) != tuple(model.labels):
         raise ValueError("its classes repeat, or differ from the classes of its model")
     dims, coords = model.dims(), model.coords()
-    held: list[Parameters] = [point for point in clf.points_.values() if not isinstance(point, DoesNotExist)]
-    complete = list(held)
-    if clf.draws_ is not None:
-        held.append(clf.draws_.parameters)
-        complete += [] if clf.draws_.seeded else held[-1:]
+    held: list[tuple[Parameters, int]] = [
+        (point, 1) for point in clf.points_.values() if not isinstance(point, DoesNotExist)
+    ]
+    complete = [parameters for parameters, _ in held]
+    if (draws := clf.draws_) is not None:
+        number = max(map(len, draws.parameters.values()), default=0)
+        if draws.chains < 1 or number % draws.chains:
+            raise ValueError(f"the file has {number} draws in {draws.chains} chains")
+        by_chain = draws.chains, number // draws.chains
+        if any(values.shape != by_chain[: values.ndim] for values in (draws.stats or {}).values()):
+            raise ValueError("its sample statistics are not those of its draws")
+        held.append((draws.parameters, number))
+        complete += [] if draws.seeded else [draws.parameters]
     if lacking := [parameters for parameters in complete if dims.keys() - parameters.keys()]:
         raise ValueError(f"the file has the parameters {listed(lacking[0])} instead of {listed(dims)}")
-    for parameters in held:
+    for parameters, number in held:
         for name in dims.keys() & parameters.keys():
             # a second axis of features has the coordinates of the first
             known = (dim if dim in coords else dim.replace("other_", "", 1) for dim in dims[name])
-            expected = tuple(len(coords[dim]) for dim in known)
-            if parameters[name].shape[1:] != expected:
-                raise ValueError(f"its {name!r} has shape {parameters[name].shape[1:]} instead of {expected}")
+            expected = (number, *(len(coords[dim]) for dim in known))
+            if parameters[name].shape != expected:
+                raise ValueError(f"its {name!r} has shape {parameters[name].shape} instead of {expected}")
+    for parameters in complete:
+        model.shown(parameters)  # fails here rather than when `posterior_` is first read
 
 
 def _check_answers(clf: BayesClassifier) -> None:

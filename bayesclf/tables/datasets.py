@@ -299,7 +299,7 @@ def _loaded(
 ) -> Dataset:
     from bayesclf.tables.columns import LISTED_COLUMNS, require_column
     from bayesclf.tables.options import label_among, option, wish_of
-    from bayesclf.tables.remarks import cut, decided, oddities, renamed, require_classes
+    from bayesclf.tables.remarks import about_kept, cut, decided, oddities, renamed, require_classes
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
@@ -328,7 +328,8 @@ def _loaded(
         said = decided(frame, chosen, wish.labels_as_written, known, name, sum_below=stream.sum_below)
         useless = said.left_out
         told = tuple(f"column {column!r}{after}" for column in useless for after in (" ", ":"))
-        notes = (*said.notes, *(note for note in stream.notes if not note.startswith(told)))
+        kept = about_kept(frame, [column for column in wish.keep if column not in wish.kinds])
+        notes = (*said.notes, *kept, *(note for note in stream.notes if not note.startswith(told)))
         if said.slips:
             frame = frame.assign(**{str(chosen): renamed(frame[chosen], said.slips)})
     if chosen is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -530,6 +530,14 @@ def decided(
         slips, said = mended_labels(frame[target].dropna())
         notes += said
     return Decided(found, slips, notes)
+
+
+def about_kept(frame: pd.DataFrame, names: Iterable[str]) -> Iterator[str]:
+    """Say which columns that the user keeps are categories with hardly more than one row each."""
+    for name in names:
+        why = why_useless(frame[name]) or FREE_TEXT * (column_kind(frame[name]) == "text")
+        if why in (FREE_TEXT, EACH_ROW):
+            yield f"column {name!r} {why} and is kept as {frame[name].nunique()} categories"
 
 
 def _of_words(why: str, column: pd.Series[Any]) -> bool:

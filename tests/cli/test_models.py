@@ -229,6 +229,13 @@ def test_rows_without_a_label_that_cannot_be_used(partly, refused):
     assert "the label column 'y' has no value in any row" in refused("fit", path, *fit, "drop")
 
 
+def test_a_rule_that_is_bayes_optimal_for_the_model_is_told_of():
+    table("t.csv", "\n".join(["a,y", *(f"{i % 7},{'yes' if i % 9 > 3 else 'no'}" for i in range(40))]) + "\n")
+    command("fit", "t.csv", "--target", "y", "--model", "lr", "--output", "m.nc")
+    told = command("predict", "m.nc", "t.csv", "--rule", "tempered", "--output", "p.csv").err
+    assert "so the rule tempered is bayes-optimal" in told
+
+
 @pytest.mark.parametrize("model", ["nb", "lr"])
 def test_numbers_far_outside_the_training_rows_are_told_of_however_the_table_was_read(model):
     rows = [f"{1.5 + i % 9 / 10},{i % 7},{'yes' if i % 9 > 3 else 'no'}" for i in range(90)]

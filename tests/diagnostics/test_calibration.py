@@ -71,6 +71,14 @@ def test_of_a_large_table_a_part_is_held_out_once():
     assert "of 50,000 rows" in finding.reason
 
 
+def test_folds_are_not_repeated_where_a_fit_takes_long(monkeypatch):
+    X, y = normal_rows(60, distance=3.0)
+    clf = bc.GaussianNB(random_state=1).fit(X, y)
+    assert Context.of(clf, X, y, None).held_out.repeats == 4
+    monkeypatch.setattr("bayesclf.diagnostics.held_out.NUTS", type(clf.inference_))
+    assert Context.of(clf, X, y, None).held_out.repeats == 1
+
+
 def test_folds_of_a_fit_with_the_largest_seed_have_seeds():
     X, y = normal_rows(60)
     assert found((bc.GaussianNB(random_state=2**32 - 1).fit(X, y), (X, y)), "Y01").section == "passed"
@@ -108,7 +116,7 @@ def test_columns_of_noise_have_no_gain_but_are_not_an_issue():
         gain, error = finding.evidence["gain"], finding.evidence["gain_se"]
         losses += (gain <= 0).any()
         assert (finding.section == "issue") == (gain < -1.96 * error).any()
-        possible = (gain + 1.96 * error > 0.05 * finding.evidence["frequencies"]).all()
+        possible = (gain + 1.96 * error > 0.05 * finding.evidence["class_shares"]).all()
         assert (finding.section == "undecided") == possible or finding.section == "issue"
         if finding.section != "issue":
             assert ("is not clear" in finding.reason) == (finding.evidence["better"] != "yes").any()
@@ -125,7 +133,7 @@ def test_a_class_that_a_fold_lacks_has_a_small_share():
     finding = found(gaussian(X, y), "Y01")
     assert finding.section == "passed"
     assert "inf" not in finding.reason
-    assert np.isfinite(finding.evidence[["frequencies", "gain"]].to_numpy()).all()
+    assert np.isfinite(finding.evidence[["class_shares", "gain"]].to_numpy()).all()
 
 
 def test_a_copy_of_the_label_and_repeated_rows_make_held_out_scores_too_good():

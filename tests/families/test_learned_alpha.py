@@ -1,5 +1,7 @@
 """The concentration that best predicts the labels of rows that are left out, against refits."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.classifiers import inputs
+from bayesclf.classifiers.training import _learned
 from bayesclf.families import Axes, Categorical, LearntAlpha, learned_alpha
 from bayesclf.families.learned_alpha import LOWEST, TEXTBOOK, criterion, maximum
 
@@ -223,3 +226,9 @@ def test_features_of_few_levels_keep_the_concentration_of_the_textbook(rng):
     np.testing.assert_allclose(mode[..., :2], fixed.map(statistics)["theta"][..., :2])
     textbook = Categorical(LearntAlpha(least_levels=4)).resolve_prior(statistics)
     np.testing.assert_array_equal(textbook.map(statistics)["theta"], fixed.map(statistics)["theta"])
+
+
+def test_the_columns_whose_concentration_was_learned_are_named():
+    axes = SimpleNamespace(features=("a", "b"))
+    assert _learned(np.array([np.nan, 3.0]), axes).startswith("the concentration of column 'b' was learned")
+    assert _learned(np.array([3.0, 3.0]), axes).startswith("the concentration was learned")

@@ -53,7 +53,7 @@ def test_one_row_and_constant_probabilities_are_one_point(rows):
 
 
 def test_panels_hold_the_curves_and_the_calibration_errors(comparison):
-    figure = plots.reliability(comparison, "nb")
+    figure = plots.reliability(comparison, "nb", rules="all")
     for rule, ax in zip(comparison.rules_of("nb"), figure.axes, strict=True):
         curve = calibration.reliability_curve(*comparison.stacked("nb", rule), comparison.seed)
         (drawn,) = of_color(ax.lines, style.RULE_STYLE[rule].color)

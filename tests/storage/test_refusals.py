@@ -164,6 +164,7 @@ class TestRefusalsToLoad:
             (lambda s: s["fitted"].update(seed_="1"), "its GaussianNB has an impossible 'seed_'"),
             (lambda s: s["fitted"]["inference_"]["class"]["values"].update(draws=2.5), "draws"),
             (lambda s: s["fitted"].update(draws_={"tuple": []}), ""),
+            (lambda s: s["fitted"]["draws_"]["class"]["values"].update(chains=3), "10 draws in 3 chains"),
             (lambda s: s["fitted"].update(notes_={"pickle": "gASV"}), "an entry of no known kind"),
             (lambda s: s["fitted"].update(notes_={}), "an entry of no known kind"),
             (lambda s: s["fitted"].update(notes_={"group": "nothing"}), ""),

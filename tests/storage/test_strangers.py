@@ -27,8 +27,8 @@ def refuse(path, match=REFUSED, **options):
 
 
 def test_the_netcdf_part_is_never_parsed(saved, gnb, monkeypatch):
-    """HDF5 can point at other files and at itself; whatever it holds, nothing looks at it."""
-    for library in ("h5py", "h5netcdf", "netCDF4"):
+    """HDF5 can point at other files and at itself; whatever it holds, nothing looks at it, nor waits for xarray."""
+    for library in ("xarray", "h5py", "h5netcdf", "netCDF4"):
         monkeypatch.setitem(sys.modules, library, None)
     groups, own, head = parts_of(saved)
     saved.write_bytes(container.signed(groups[:8] + bytes(len(groups) - 8), own, head))

@@ -377,6 +377,9 @@ def test_what_is_said_undoes_what_was_done(tmp_path):
     path.write_text(rows("{i},{j}.5%,0010{k},{y}", "id,a,b,cls\n"))
     found = datasets.read(path, "cls", {"a": "category", "b": "number"}, keep=["id"])
     assert found.notes == ()
+    (tmp_path / "texts.csv").write_text(CASES["text beside"][0])
+    kept = datasets.read(tmp_path / "texts.csv", "cls", keep=["t"])
+    assert kept.notes == ("column 't' holds free text and is kept as 40 categories",)
     assert list(found.X.columns) == ["id", "a", "b"]
     assert found.X["a"].tolist()[:2] == ["0.5%", "1.5%"]
     assert found.X["b"].tolist()[:2] == [100, 101]
