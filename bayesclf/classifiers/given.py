@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array, Statistics
 from bayesclf.constraints import Instance, require
 from bayesclf.engines import NUTS
-from bayesclf.engines.convergence import PYMC, convergence_problems
+from bayesclf.engines.convergence import PYMC, convergence_problems, scalars
 from bayesclf.engines.inference import Draws
 from bayesclf.engines.nuts import sample_statistics
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, warn
@@ -85,7 +85,7 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
     problems: tuple[str, ...] = ()
     if isinstance(idata, xr.DataTree) and "sample_stats" in idata and "diverging" in idata["sample_stats"]:
         stats = sample_statistics(idata, settings)
-        problems = convergence_problems(posterior[list(given)], stats, settings.max_treedepth, PYMC)
+        problems = convergence_problems(scalars(posterior[list(given)]), stats, settings.max_treedepth, PYMC)
         for problem in problems:
             warn(problem, ConvergenceWarning)
     other = copy(classifier)

@@ -11,11 +11,11 @@ import signal
 import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import version as version_of
 from typing import Annotated, Any
 
 import typer
 
+import bayesclf
 from bayesclf.cli import commands, datasets, experiment, options
 from bayesclf.cli.console import (
     BAD_INPUT,
@@ -46,7 +46,7 @@ app.add_typer(experiment.app, name="experiment")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"bayesclf {version_of('bayesclf')}")
+        typer.echo(f"bayesclf {bayesclf.__version__}")
         raise typer.Exit
 
 

@@ -33,10 +33,9 @@ def chains(context: Context) -> Answer:
         raise Undecided(f"the draws cannot be checked: {posterior.attrs['not_held']}")
     engine = context.classifier.inference_
     depth = engine.max_treedepth if isinstance(engine, NUTS) else 0
-    most = thresholds.MAX_SCALARS
-    measured = [one for one in convergence.measures(posterior, stats, depth, most) if one.problem]
+    found = convergence.scalars(posterior, thresholds.MAX_SCALARS)
+    measured = [one for one in convergence.measures(found, stats, depth) if one.problem]
     evidence, smallest, largest = pd.DataFrame(), np.inf, 1.0
-    found = convergence.scalars(posterior, most)
     if found.names and posterior.sizes["draw"] >= convergence.MIN_DRAWS:
         sizes = {f"ess_{method}": convergence.ess(found, method) for method in ("bulk", "tail")}
         rhat = convergence.rhat(found).values if len(posterior["chain"]) > 1 else np.ones(len(found.names))

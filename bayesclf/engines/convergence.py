@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import boxcox1p, logsumexp, softmax
 
-from bayesclf.arrays import Array, Statistics
+from bayesclf.arrays import Array, Parameters, Statistics
 from bayesclf.wording import named
 
 if TYPE_CHECKING:
@@ -107,18 +107,12 @@ class Scalars:
 
 
 def convergence_problems(
-    posterior: xr.Dataset,
-    stats: Statistics | None,
-    max_treedepth: int = 0,
-    engine: str = "NUTS",
-    most: int | None = None,
+    found: Scalars, stats: Statistics | None, max_treedepth: int = 0, engine: str = "NUTS"
 ) -> tuple[str, ...]:
     """Say what is wrong with the draws of a Markov chain, and what to do about it.
 
-    `posterior`: Draws, every variable with dims (chain, draw, ...). `stats`: Sample statistics; one that is
-    missing is not checked. `max_treedepth`: The limit that the draws were made
-    under. `engine`: Name of the class of the engine's settings, or `PYMC`. `most`: Largest number of parameters that
-    are checked, as in `scalars`.
+    `stats`: Sample statistics; one that is missing is not checked. `max_treedepth`: The limit that the draws were made
+    under. `engine`: Name of the class of the engine's settings, or `PYMC`.
 
     Returns: One sentence per problem; empty if there is none. Constant variables are not a problem.
 
@@ -126,15 +120,13 @@ def convergence_problems(
     Analysis 16(2), doi:10.1214/20-BA1221. Betancourt (2016), Diagnosing suboptimal cotangent disintegrations,
     arXiv:1604.00695.
     """
-    measured = measures(posterior, stats, max_treedepth, most)
-    return tuple(f"{found.problem}; {found.advice(engine)}" for found in measured if found.problem)
+    measured = measures(found, stats, max_treedepth)
+    return tuple(f"{one.problem}; {one.advice(engine)}" for one in measured if one.problem)
 
 
-def measures(
-    posterior: xr.Dataset, stats: Statistics | None, max_treedepth: int, most: int | None
-) -> tuple[Measured, ...]:
+def measures(found: Scalars, stats: Statistics | None, max_treedepth: int) -> tuple[Measured, ...]:
     """Return what `convergence_problems` says, problem by problem."""
-    return (*_of_draws(scalars(posterior, most)), *(() if stats is None else _of_sampler(stats, max_treedepth)))
+    return (*_of_draws(found), *(() if stats is None else _of_sampler(stats, max_treedepth)))
 
 
 def _of_draws(found: Scalars) -> Iterator[Measured]:
@@ -163,14 +155,25 @@ def _of_sampler(stats: Statistics, max_treedepth: int) -> Iterator[Measured]:
 
 def single(posterior: xr.Dataset, variables: Iterable[str]) -> tuple[list[str], Array]:
     """Return single parameters: their names, such as "mu[yes, age]", and their draws (scalar, chain, draw)."""
-    names: list[str] = []
     sizes = posterior.sizes["chain"], posterior.sizes["draw"]
-    draws = [np.empty((0, *sizes))]
-    for name in variables:
-        variable = posterior[name].transpose(..., "chain", "draw")
-        labels = [[str(label) for label in variable[dim].values] for dim in variable.dims[:-2]]
-        names += [f"{name}[{', '.join(place)}]" if place else name for place in product(*labels)]
-        draws.append(variable.values.reshape(-1, *sizes))
+    found = {name: posterior[name].transpose("chain", "draw", ...) for name in variables}
+    parameters = {name: variable.values.reshape(-1, *variable.shape[2:]) for name, variable in found.items()}
+    dims = {name: tuple(map(str, variable.dims[2:])) for name, variable in found.items()}
+    return of_chains(parameters, dims, {str(dim): posterior[dim].values for dim in posterior.dims}, sizes)
+
+
+def of_chains(
+    parameters: Parameters, dims: Mapping[str, tuple[str, ...]], coords: Mapping[str, Any], sizes: tuple[int, int]
+) -> tuple[list[str], Array]:
+    """Return what `single` does, of arrays (draw, …), the draws of one chain together; `sizes` are (chain, draw).
+
+    It needs no xarray, whose first data set imports Dask.
+    """
+    names, draws = list[str](), [np.empty((0, *sizes))]
+    for name, axes in dims.items():
+        places = product(*(map(str, coords[axis]) for axis in axes))
+        names += [f"{name}[{', '.join(place)}]" if place else name for place in places]
+        draws.append(parameters[name].reshape(*sizes, -1).transpose(2, 0, 1))
     return names, np.concatenate(draws)
 
 
@@ -181,12 +184,16 @@ def of_unit_scale(draws: Array) -> Array:
 
 
 def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
-    """Return the single parameters of a posterior (chain, draw, …), at most `most` of them, evenly spaced.
+    """Return the single parameters of a posterior (chain, draw, …), at most `most` of them, evenly spaced."""
+    return varying(*single(posterior, map(str, posterior)), most)
+
+
+def varying(names: list[str], every: Array, most: int | None) -> Scalars:
+    """Return the parameters that vary, of their names and draws (scalar, chain, draw); as `scalars`.
 
     Constant parameters are left out: for example, the probability of the only level of a column never varies. The draws
     of each are divided by a power of two, on which no measure of them depends.
     """
-    names, every = single(posterior, map(str, posterior))
     step = 1 if most is None else max(-(-len(every) // most), 1)
     some, shown = every[::step], names[::step]
     finite = np.isfinite(some).all(axis=(1, 2))

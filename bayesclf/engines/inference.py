@@ -16,7 +16,7 @@ from bayesclf.constraints import Instance, OrNone, Whole, require, require_numbe
 from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts, slices
 from bayesclf.engines.augmentation import Augmentation
-from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
+from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems, of_chains, varying
 from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE
 from bayesclf.engines.optimizers import OPTIMIZERS, ZERO, GradientAscent, Optimizer, Trace, in_own_units
@@ -25,7 +25,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.posterior.hypotheses import SeededDraws, to_dataset
+from bayesclf.posterior.hypotheses import SeededDraws
 from bayesclf.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
@@ -414,9 +414,10 @@ def checked(
     model: Model, parameters: Parameters, stats: Statistics | None, engine: Augmentation | NUTS | Slice
 ) -> Draws:
     """Return the draws of Markov chains, and why they cannot be trusted yet."""
-    posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)
     deepest, most = (engine.max_treedepth, None) if isinstance(engine, NUTS) else (0, MOST_CHECKED)
-    problems = convergence_problems(posterior, stats, deepest, type(engine).__name__, most)
+    dims, draws = model.dims(), max(map(len, parameters.values()), default=0)
+    named = of_chains(parameters, dims, model.coords(), (engine.chains, draws // engine.chains))
+    problems = convergence_problems(varying(*named, most), stats, deepest, type(engine).__name__)
     return Draws(parameters, engine.chains, stats, problems)
 
 

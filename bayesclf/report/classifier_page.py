@@ -123,7 +123,8 @@ def _first(
         numbers = facts_table(found, f"Answers to held-out rows, {held_out.setting}")
         said = f"{no_better(held_out, held_out.best, classes)} {checked}".strip()
         if not useful(held_out, held_out.best) and not infinite_losses(held_out, held_out.best)[0]:
-            next_step = Text(f"Next: {may_help([classifier], *training)}")
+            gain = diagnosis["Y01"]  # whose tip has looked for dependent columns
+            next_step = Text(f"Next: {gain.next_step if gain.section == 'tip' else may_help([classifier], *training)}")
         parts = [Text(answer, "headline"), Text(said), next_step, Beside([numbers, drawn]), Text(DEFINED, "quiet")]
         if wrong := errors(held_out, held_out.best, classes):
             below.insert(0, Items([wrong]))

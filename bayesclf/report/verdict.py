@@ -183,8 +183,9 @@ def verdict(comparison: Comparison, diagnoses: Mapping[str, Diagnosis] | None = 
         gained[0] += f" Its accuracy is {right}, and that of {best[0]} {own}."
     ahead = any(one.difference < 0 and one.kind in SURE for one in boosted)
     clearly = any(one.difference < 0 and one.kind == "behind" for one in boosted)
-    if clearly and baseline.kind in SURE:
-        gained[0] += f" {first_upper(_advice(comparison, boosting=True))}."
+    if ahead and baseline.kind in SURE:
+        kept = f"the fit of boosting is comparison.peers[{BOOSTING!r}] in Python"
+        gained[0] += f" {first_upper(_advice(comparison, boosting=True) if clearly else kept)}."
     second = []
     if baseline.kind == "behind" and len(others) > 1 and others[0].kind in SURE:
         second = [f"This model is {GRADES[others[0].kind]} the other models."]
@@ -336,7 +337,8 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
         if one.kind != "tied":
             than, size = "larger" if one.difference > 0 else "smaller", pair(abs(one.difference), one.error)
             drawn = (rule, one.rule) == ("bayes-optimal", "gibbs")
-            where = ON_ANY_TABLE if drawn else place(one.kind, one.difference < 0) + UNDONE * one.undone
+            undone = ", as other folds may change this" * one.undone
+            where = ON_ANY_TABLE if drawn else place(one.kind, one.difference < 0) + undone
             group = groups.setdefault(where, [])
             group.append(f"{one.rule} (log loss {than} by {size})")
     parts = [f"{joined(own)} {'is' if len(own) == 1 else 'are'} {words}" for words, own in groups.items()]

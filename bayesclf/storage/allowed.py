@@ -260,7 +260,7 @@ def _check_parameters(clf: BayesClassifier) -> None:
             raise ValueError(f"the file has {number} draws in {draws.chains} chains")
         by_chain = draws.chains, number // draws.chains
         if any(values.shape != by_chain[: values.ndim] for values in (draws.stats or {}).values()):
-            raise ValueError("its sample statistics are not those of its draws")
+            raise ValueError("its sample statistics do not fit its draws")
         held.append((draws.parameters, number))
         complete += [] if draws.seeded else [draws.parameters]
     if lacking := [parameters for parameters in complete if dims.keys() - parameters.keys()]:

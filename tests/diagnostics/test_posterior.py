@@ -39,7 +39,7 @@ def test_there_are_issues_where_the_fit_would_warn(fit):
     clf = fit()
     tree = clf.posterior_ if clf is chains() else None
     posterior = clf.posterior_draws()
-    problems = convergence_problems(posterior, clf.draws_.stats, clf.inference_.max_treedepth)
+    problems = convergence_problems(scalars(posterior), clf.draws_.stats, clf.inference_.max_treedepth)
     issues = clf.diagnose(checks=["P01"]).issues
     assert bool(problems) == bool(issues)
     assert tree is None or set(tree["posterior"].data_vars) == set(posterior.data_vars)

@@ -17,7 +17,7 @@ from nutpie.compile_pymc import CompiledPyMCModel
 from scipy import stats
 
 from bayesclf.engines.compiled import compiled, finite_or_nan
-from bayesclf.engines.convergence import convergence_problems
+from bayesclf.engines.convergence import convergence_problems, scalars
 from bayesclf.engines.inference import Draws
 from bayesclf.engines.nuts import NUTS, STATISTICS, sample, sample_machine_code
 from bayesclf.errors import InputError
@@ -193,7 +193,7 @@ def assert_saturation_is_found(drawn, settings):
     assert drawn.stats["reached_max_treedepth"].all()
     recorded = Draws({}, settings.chains, drawn.stats).sample_stats
     posterior = xr.Dataset({"x": (("chain", "draw", "axis"), drawn.draws["x"])}, recorded.coords)
-    problems = convergence_problems(posterior, drawn.stats, settings.max_treedepth)
+    problems = convergence_problems(scalars(posterior), drawn.stats, settings.max_treedepth)
     assert any("100% of the draws reached the maximum tree depth" in problem for problem in problems)
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": recorded})
     has_errors, found = az.diagnose(tree, return_diagnostics=True, show_diagnostics=False)
@@ -216,7 +216,7 @@ def test_a_density_that_is_not_finite_everywhere_diverges_and_goes_on():
     assert drawn.stats["diverging"].any()
     assert set(drawn.stats) == set(STATISTICS)
     posterior = xr.Dataset({"x": (("chain", "draw"), drawn.draws["x"])})
-    assert any("diverged" in problem for problem in convergence_problems(posterior, drawn.stats, 10))
+    assert any("diverged" in problem for problem in convergence_problems(scalars(posterior), drawn.stats, 10))
 
 
 @pytest.mark.parametrize("error", [FloatingPointError, ZeroDivisionError, np.linalg.LinAlgError])
@@ -241,7 +241,7 @@ def test_the_worst_variable_is_named_with_its_coordinates():
     x[1, :, 1, 0] += 0.5
     x[1, :, 0, 2] += 2.0
     posterior = dataset(x, label=["setosa", "virginica"], feature=["width", "length", "sepal"])
-    disagree, dependent = convergence_problems(posterior, None, 10)
+    disagree, dependent = convergence_problems(scalars(posterior), None, 10)
     rhat = array_stats.rhat(x[:, :, 0, 2])
     assert disagree.startswith(f"the chains disagree: R-hat is {rhat:.3f} (limit 1.010) for 'weight[setosa, sepal]'")
     assert "above its limit for 2 of 6 parameters" in disagree
@@ -250,14 +250,14 @@ def test_the_worst_variable_is_named_with_its_coordinates():
 
 
 def test_too_few_chains_or_draws_are_said():
-    (problem,) = convergence_problems(dataset(healthy((1, 1000))), None, 10)
+    (problem,) = convergence_problems(scalars(dataset(healthy((1, 1000)))), None, 10)
     assert problem.startswith("one chain cannot show")
-    (problem,) = convergence_problems(dataset(healthy((4, 3))), None, 10)
+    (problem,) = convergence_problems(scalars(dataset(healthy((4, 3)))), None, 10)
     assert problem.startswith("3 draws per chain are too few")
 
 
 def test_slow_energy_is_found_in_its_chain():
     energy = healthy((4, 1000))
     energy[2] = np.cumsum(energy[2])
-    (problem,) = convergence_problems(dataset(healthy((4, 1000))), {"energy": energy}, 10)
+    (problem,) = convergence_problems(scalars(dataset(healthy((4, 1000)))), {"energy": energy}, 10)
     assert problem.startswith("chain 2 explores the tails slowly: E-BFMI is 0.0")

@@ -356,6 +356,9 @@ def test_where_boosting_alone_learns_the_page_says_so(rng, monkeypatch):
     judged = verdict(found)
     assert judged.next_step.startswith("these columns tell more than the models use")
     assert judged.models[1].model == "boosting"
+    useful = pd.DataFrame(x).assign(z=(y == "same") + rng.normal(size=400))
+    beside = verdict(bc.compare({"nb": bc.NaiveBayes()}, useful, y, repeats=1, rules=["map"], boosting=True))
+    assert "or use gradient boosting, in Python comparison.peers['boosting']." in beside.headline
     probably = [replace(judged.against[0], kind="leaning")]
     monkeypatch.setattr("bayesclf.report.verdict._standing_of_boosting", lambda _: probably)
     assert verdict(found).next_step.startswith("gather rows")
