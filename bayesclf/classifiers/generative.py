@@ -261,7 +261,7 @@ class GenerativeClassifier(BayesClassifier):
         rng = np.random.default_rng([self.seed_, TEMPERED])
         if self.left_out_.columns:
             settings = laplace.Laplace(TEMPERED_DRAWS, 1)
-            proposals = laplace.enough(self.left_out_, settings, rng, laplace.pilot(self.left_out_, rng))
+            proposals = laplace.enough(self.left_out_, settings, rng, laplace.pilot(self.left_out_, rng)[1])
         else:
             proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
         # a power below 1 where a few would be the answer alone

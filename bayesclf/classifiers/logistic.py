@@ -125,9 +125,9 @@ class LogisticRegression(BayesClassifier):
         ``"impute"``, the rule above, or ``"error"``.
     inference : {"auto", "slice", "nuts", "laplace", "map", "mle"} or Engine
         An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. `auto` is Laplace where its check says
-        that this is as good as exact. Otherwise it is slice sampling, or NUTS for more than four classes and where
-        slices hardly move. `notes_` says which, and `inference_` is the engine that was used. `bayesclf.engines.Auto`
-        has the settings of all.
+        that this is as good as exact, around the mode or with the moments of the posterior. Otherwise it is slice
+        sampling, or NUTS for more than four classes and where slices hardly move. `notes_` says which, and
+        `inference_` is the engine that was used. `bayesclf.engines.Auto` has the settings of all.
     rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state : int, Generator or None

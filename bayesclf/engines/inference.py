@@ -86,16 +86,17 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
     engine = settings.laplace
     require_room(model, engine)
     rng = np.random.default_rng(seed)
-    model, approximation, pilot = _placed(model, rng)
+    near, pilot = laplace.pilot(model, rng)
     if laplace.promises(pilot):
-        proposals = laplace.enough(model, engine, rng, pilot)
+        proposals = laplace.enough(near, engine, rng, pilot)
         if proposals.khat <= engine.limit and proposals.ess >= engine.draws * engine.chains:
+            approximation = "Laplace approximation" if near is model else "expectation propagation"
             how = f"the posterior was sampled by {approximation}, corrected by importance weights"
             return _laplace(*laplace.resample(proposals, engine, rng), engine), engine, f"{how}: {_worth(proposals)}"
-    how, instead = "the posterior was sampled by", "because the Laplace approximation would be less accurate"
+    how, instead = "the posterior was sampled by", "because importance weights would be less accurate"
     if (work := slices.work(model, settings.slice)) <= slices.MOST_WORK:
         if len(model.labels) <= slices.MOST_CLASSES:
-            chains = slices.Chains(slices.density_of(model), settings.slice, seed)
+            chains = slices.Chains(slices.density_of(near), settings.slice, seed)
             if chains.moved >= slices.LEAST_MOVED:
                 return warned(_sliced(model, chains)), settings.slice, f"{how} slice sampling, {instead}"
         if NUTS_PER_SLICE * work <= slices.MOST_WORK:
@@ -105,25 +106,6 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
     chains.lengthen()
     draws = warned(checked(model, *chains.sample(), short))
     return draws, short, f"{how} short chains of slice sampling, because longer ones would take minutes"
-
-
-LOST, LOST_OF_TWO = 0.01, 0.2
-"""Shares of effective proposals around the mode, of several and of two classes, below which the posterior is not there:
-expectation propagation then takes less time than proposals that are placed by their weights."""
-
-
-def _placed(model: LogisticModel, rng: np.random.Generator) -> tuple[LogisticModel, str, laplace.Proposals]:
-    """Return the model with normals near its posterior, what they are, and a few proposals from them.
-
-    Where few proposals around the mode are effective, these are normals with the moments of the posterior.
-    """
-    first = laplace.propose(model, laplace.LEAST_PROPOSALS, rng)
-    least = LOST_OF_TWO if len(model.labels) == 2 else LOST
-    near = model.propagated() if first.share < least else model
-    if near is not model:
-        first = laplace.propose(near, laplace.MOVED_PROPOSALS, rng)
-        return near, "expectation propagation", laplace.moved(near, rng, first, times=1)
-    return model, "Laplace approximation", laplace.moved(model, rng, first)
 
 
 def _worth(proposals: laplace.Proposals) -> str:

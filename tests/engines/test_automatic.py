@@ -73,7 +73,7 @@ def test_slices_otherwise(sizes: list[int]) -> None:
     assert clf.inference_ == SHORT
     assert sizes[:3] == [laplace.LEAST_PROPOSALS, *[laplace.MOVED_PROPOSALS] * 2]
     [note] = clf.notes_
-    assert note.startswith("the posterior was sampled by slice sampling, because the Laplace approximation would")
+    assert note.startswith("the posterior was sampled by slice sampling, because importance weights would")
     asked_for = bc.LogisticRegression(prior_scale=2.5, inference=SHORT, random_state=3).fit(X, y)
     np.testing.assert_array_equal(clf.predict_proba(X), asked_for.predict_proba(X))
 
@@ -132,7 +132,7 @@ def iris() -> Any:
 
 def test_proposals_are_placed_where_the_posterior_is(iris: Any) -> None:
     around = laplace.propose(iris, 8_000, np.random.default_rng(0))
-    pilot = laplace.pilot(iris, np.random.default_rng(0))
+    _, pilot = laplace.pilot(iris, np.random.default_rng(0))
     moved = laplace.propose(iris, 8_000, np.random.default_rng(1), pilot.of_z)
     assert not laplace.promises(around)
     assert moved.ess > 5 * around.ess

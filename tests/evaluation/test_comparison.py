@@ -171,7 +171,7 @@ def test_times_that_cannot_be(iris, models, seconds):
 
 
 def test_a_note_that_only_folds_have_says_so():
-    sampled = "the posterior was sampled by slice sampling, because the Laplace approximation would be less accurate"
+    sampled = "the posterior was sampled by slice sampling, because importance weights would be less accurate"
     laplace = "the posterior was sampled by Laplace approximation, corrected by importance weights: k̂ = 0.01"
     notes = cross_validation.gathered([laplace], [[sampled], [laplace, "a 1", "a 2"], [sampled, "a 3"]])
     assert notes == [laplace, f"in 2 of 3 folds, {sampled}", "in 2 of 3 folds, a 1"]

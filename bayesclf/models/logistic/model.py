@@ -54,13 +54,11 @@ __all__ = ["LogisticModel", "LogisticPrior", "StreamedModel"]
 SKIPPED, NEAR = 16, 0.1
 """Every so many rows say first where the mode is, up to this last step in posterior sds."""
 MANY = 50_000
-"""Of more rows, some say first whether columns are collinear."""
+"""Of as many rows or more, some say first whether columns are collinear."""
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
 MOST_PROPAGATED = 1e9
 """Nodes × rows × parameters² up to which normals with the moments of the posterior are looked for."""
-SHALLOW = 4.5
-"""The depth of a lattice of these, each of which takes much longer than a mode."""
 LARGEST_LOGIT = 30.0
 """Logits of ρ are cut here, where ρ is 0 or 1 but for rounding."""
 
@@ -416,15 +414,15 @@ class LogisticModel:
         """
         from bayesclf.models.logistic.propagation import Propagation
 
-        nodes, size = len(self.lattice.nodes), self.lattice.modes.shape[-1]
         if isinstance(self.lattice.normals, Propagation):
             return self
+        nodes, size = len(self.lattice.nodes), self.lattice.modes.shape[-1]
         if not isinstance(self.X, np.ndarray) or nodes * len(self.y) * size**2 > MOST_PROPAGATED:
             return self
         first = next(iter(self.lattice.nodes.values()))
         normals, model = Propagation(self._reduced, self.weight_prior), replace(self)
         try:
-            vars(model)["lattice"] = Lattice.explored(self.weight_prior, normals, first.gamma, SHALLOW)
+            vars(model)["lattice"] = Lattice.explored(self.weight_prior, normals, first.gamma)
         except (FloatingPointError, np.linalg.LinAlgError):
             return self
         return model
@@ -433,8 +431,8 @@ class LogisticModel:
         """Return log p(y | x), the log probability of the labels under the prior, by Laplace's approximation.
 
         log p(θ̂, D) + ½ d log 2π − ½ log |H|, with H minus the Hessian of the log posterior at its mode θ̂; where the
-        scale is learned, that of p(D | s, ρ), summed over cells. A flat prior counts as a density of 1, so that only
-        models with the same flat parameters compare. Raises as `lattice`.
+        scale is learned, that of p(D | s, ρ), summed over cells, to about .01. A flat prior counts as a density of 1,
+        so that only models with the same flat parameters compare. Raises as `lattice`.
         """
         return self.lattice.density.log_evidence if self.learns else self.lattice.best.log_evidence
 

@@ -19,7 +19,7 @@ DENSE_PARAMETERS = 3_000
 NEWTON_STEPS = 200
 CONVERGED = 1e-9
 """A Newton step is the last when its length in the Hessian's metric, in posterior sds, is below this, or when that of
-the next one would be: steps become shorter by a growing factor ..."""
+the next one would be: steps become shorter by a growing factor. L-BFGS ends at gradients below it ..."""
 ROUNDING = 1e-6
 """... or below this without having shrunk, the limit of double precision."""
 NODE_CONVERGED = 1e-5

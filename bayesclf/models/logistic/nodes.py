@@ -26,7 +26,7 @@ STEPS = 0.7, 1.5
 OUTERMOST = 3
 """Nodes of logit ρ on either side of 0: ρ from .011 to .989. Beyond, modes hardly change."""
 DEPTH = 9.0
-"""The usual `depth` of a lattice."""
+"""A node whose log density is this far below the largest one has no neighbors beyond."""
 AT_ONCE = 2**24
 """Numbers in the Hessians of nodes that are made at once."""
 LARGEST_LATTICE = 2**26
@@ -77,23 +77,21 @@ class Lattice:
     """Nodes on a lattice of (log s, logit ρ), those that hold all but a trifle of the posterior.
 
     `prior`: Of s, ρ and the weights. `normals`: Near the posterior, given s and ρ. `nodes`: By place; (0, 0) is log s
-    at its prior median and ρ = ½. `from_top`: How searches start from the most probable one. `depth`: A node whose log
-    density is this far below the largest one has no neighbors beyond.
+    at its prior median and ρ = ½. `from_top`: How searches start from the most probable one.
     """
 
     prior: WeightPrior
     normals: Normals
     nodes: Mapping[Place, Node]
     from_top: Any = None
-    depth: float = DEPTH
 
     @classmethod
-    def explored(cls, prior: WeightPrior, normals: Normals, start: Array, depth: float = DEPTH) -> Lattice:
+    def explored(cls, prior: WeightPrior, normals: Normals, start: Array) -> Lattice:
         """Explore from the prior median in rounds, each of which adds the neighbors of nodes that are not hopeless.
 
         `start`: γ (contrast, 1 + direction) from which the first mode is searched for.
         """
-        lattice, top = cls(prior, normals, {}, depth=depth), -np.inf
+        lattice, top = cls(prior, normals, {}), -np.inf
         ahead: dict[Place, Any] = {(0, 0): normals.start(start)}
         while ahead:
             made, after = lattice.made(
@@ -108,7 +106,7 @@ class Lattice:
             ahead = {
                 neighbor: start_there
                 for place, node, start_there in sorted(zip(ahead, made, after, strict=True), key=itemgetter(0))
-                if lattice.log_density(node) > top - depth
+                if lattice.log_density(node) > top - DEPTH
                 for neighbor in lattice.neighbors(place)
                 if neighbor not in lattice.nodes
             }
@@ -237,11 +235,10 @@ class Lattice:
     @cached_property
     def density(self) -> Density:
         """The density of (log s, logit ρ) given D, by the nodes' evidences."""
-        lowest = min(node.log_evidence for node in self.nodes.values())
         evidence = np.array([[node.log_evidence for node in row] for row in self.filled])
         for i, j in np.ndindex(evidence.shape):
             if (int(self.axes[0][i]), int(self.axes[1][j])) not in self.nodes:
-                evidence[i, j] = min(lowest, evidence[i, j] - self.depth)
+                evidence[i, j] -= DEPTH
         learns = self.prior.correlation is None
         t = _middles(self.first[0] - STEPS[0], self.first[0] + STEPS[0] * len(evidence), STEPS[0] / FINE)
         u = _middles(-REACH, REACH, STEPS[1] / FINE) if learns else np.zeros(1)
