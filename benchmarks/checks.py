@@ -209,7 +209,7 @@ def chains(seed: int, fault: str = "") -> dict[str, bool]:
         draws[0, 0] += 0.5
     posterior = xr.Dataset({f"x{j}": (("chain", "draw"), draws[j]) for j in range(20)})
     stats = xr.Dataset({"energy": (("chain", "draw"), rng.normal(size=(4, 1000)))})
-    return {"P01": any(one.problem for one in convergence.measures(posterior, stats, 0, None))}
+    return {"P01": any(one.problem for one in convergence.measures(convergence.scalars(posterior), stats, 0))}
 
 
 @dataclass(frozen=True)

@@ -153,29 +153,6 @@ def tempered_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     return ways
 
 
-def tree_problems() -> Iterator[Problem]:
-    """Yield the categories of tables, and numbers of at most ten values, as words, without rare classes."""
-    for name, X, y in [*problems(6_000, {}), *keel()]:
-        rows = pd.Series(y).groupby(y).transform("size").to_numpy() >= FOLDS
-        X, y = X[rows].reset_index(drop=True), y[rows]
-        numbers = {own for own in X.select_dtypes("number") if X[own].nunique() > 10}
-        kept = [own for own in X if own not in numbers and X[own].nunique(dropna=False) > 1]
-        if len(kept) > 2:
-            yield name, X[kept].astype(object).map(str, na_action="ignore"), y
-
-
-def tree_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
-    """Return averages over every tree and forest, naive Bayes, and one tree."""
-    common: dict[str, Any] = {"missing": "level", "random_state": 0}
-    drawn = {"inference": bc.engines.Exact(draws=50), "rule": OPTIMAL, **common}
-    return {
-        "forests": bc.BayesNetClassifier("all-forests", **drawn),
-        "trees": bc.BayesNetClassifier("all-trees", **drawn),
-        "one tree (TAN)": bc.BayesNetClassifier(**drawn),
-        "naive Bayes": bc.CategoricalNB(**drawn),
-    }
-
-
 def cell_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     """Return an average over forests of cells, and one tree and naive Bayes with densities of numbers."""
     common: dict[str, Any] = {"missing": "level", "random_state": 0}
@@ -202,11 +179,6 @@ STUDIES = {
         lambda: problems(2_000, PARTS, {"play tennis": "play_tennis", **DIGITS}),
         tempered_ways,
         note=("T", lambda clf: float(clf.temper_["T"].mean())),
-    ),
-    "every_tree": Study(
-        "Averages over every forest, against naive Bayes, one tree and AODE, which was removed",
-        tree_problems,
-        tree_ways,
     ),
     "forests_of_cells": Study(
         "Averages over every forest with numbers in cells, against one tree and naive Bayes with densities",

@@ -74,8 +74,8 @@ class Row:
 
 
 ROWS: list[Row] = []
-MANY, STREAMED = (1_000_000, 200_000), (10_000_000, 2_000_000)
-"""Rows of tables in memory and in files."""
+MOST, MANY, STREAMED = (1_000_000,) * 2, (1_000_000, 200_000), (10_000_000, 2_000_000)
+"""Rows of tables in memory, always of the largest or not, and in files."""
 
 
 def row(work: str, goal: float | None = None, **how: Any) -> Callable[[Callable[[int], Pairs]], Any]:
@@ -129,7 +129,7 @@ def floor(scores: int, features: int) -> Callable[[], None]:
 # Logistic regression
 
 
-@row("mode of logistic regression, {n} × 30, against scikit-learn's lbfgs at tol=1e-6", 0.8, sizes=MANY)
+@row("mode of logistic regression, {n} × 30, against scikit-learn's lbfgs at tol=1e-6", 0.8, sizes=MOST)
 def mode(n: int) -> Pairs:
     """Compare the time of the mode with scikit-learn."""
     X, y = logistic(n, 30)
@@ -152,7 +152,7 @@ def small_tables(n: int) -> Pairs:
         yield against_tuned(X, y, of=name, warm=False, rounds=n)
 
 
-@row("default logistic regression against tuned LogisticRegressionCV, {n} × 30", 2.0, sizes=(100_000, 20_000))
+@row("default logistic regression against tuned LogisticRegressionCV, {n} × 30", 2.0, sizes=(100_000, 100_000))
 def many_rows(n: int) -> Pairs:
     """Compare the defaults on many rows."""
     X, y = logistic(n, 30)
@@ -265,8 +265,9 @@ a_report(bc.LogisticRegression)
 
 def gaussian(work: str, goal: float | None, kind: Any = np.asarray, families: str = "gaussian") -> None:
     """Enter a row of fits to many rows, as an array or a table of some kind."""
+    sizes = MANY if families == "gaussian" else MOST
 
-    @row(f"{work}, {{n}} × 50, against scikit-learn's GaussianNB", goal, sizes=MANY)
+    @row(f"{work}, {{n}} × 50, against scikit-learn's GaussianNB", goal, sizes=sizes)
     def pairs(n: int) -> Pairs:
         """Compare fits."""
         X, y = normal(n, 50)
@@ -344,14 +345,6 @@ def one_row(n: int) -> Pairs:
     X, y = load_digits(return_X_y=True)
     clf = bc.GaussianDiscriminantAnalysis("class", random_state=1).fit(X, y)
     yield Pair(lambda: clf.predict(X[:1]))
-
-
-@row("GDA by class, digits, fit and predict one row", unit="s")
-def first_row(n: int) -> Pairs:
-    """Time a fit and its first answer."""
-    X, y = load_digits(return_X_y=True)
-    clf = bc.GaussianDiscriminantAnalysis("class", random_state=1)
-    yield Pair(lambda: clf.fit(X, y).predict(X[:1]))
 
 
 @row("NUTS of GaussianNB after the pass over the rows, 1,000,000 rows against 1,000", 1.3)

@@ -107,19 +107,19 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
     return draws, short, f"{how} short chains of slice sampling, because longer ones would take minutes"
 
 
-LOST = 0.01
-"""Share of effective proposals around the mode below which the posterior is elsewhere."""
+LOST, LOST_OF_TWO = 0.01, 0.2
+"""Shares of effective proposals around the mode, of several and of two classes, below which the posterior is not there:
+expectation propagation then takes less time than proposals that are placed by their weights."""
 
 
 def _placed(model: LogisticModel, rng: np.random.Generator) -> tuple[LogisticModel, str, laplace.Proposals]:
     """Return the model with normals near its posterior, what they are, and a few proposals from them.
 
-    Where few proposals around the mode are effective, normals with the moments of the posterior are better, but of
-    several classes they take longer than proposals that are placed by their weights.
+    Where few proposals around the mode are effective, these are normals with the moments of the posterior.
     """
     first = laplace.propose(model, laplace.LEAST_PROPOSALS, rng)
-    few = first.share < laplace.MOVED_ENOUGH
-    near = model.propagated() if few and (len(model.labels) == 2 or first.share < LOST) else model
+    least = LOST_OF_TWO if len(model.labels) == 2 else LOST
+    near = model.propagated() if first.share < least else model
     if near is not model:
         first = laplace.propose(near, laplace.MOVED_PROPOSALS, rng)
         return near, "expectation propagation", laplace.moved(near, rng, first, times=1)

@@ -63,8 +63,8 @@ COMPILED_CELLS = 2**22
 FEW_CELLS = 2**12
 """Cells below which that code, once loaded, saves no time."""
 
-READ_CELLS = 2**18
-"""Cells that are read together."""
+READ_CELLS = 2**16
+"""Cells that are read together, few enough to stay in the cache."""
 
 EQUAL = 1e-100
 """Scatter of the cells of a class, next to the mean square of the column, up to which they count as equal.

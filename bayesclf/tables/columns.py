@@ -362,8 +362,13 @@ def without_mask(values: Any) -> Any:
 
 def kind_of(column: pd.Series) -> Kind:
     """Return ``"number"`` or ``"category"``, as `column_kind` decides by the dtype; dates are refused."""
-    _check_dtype(column.dtype, column.name)
-    return column_kind(column, text=False)
+    return _kind_of_dtype(column.dtype, column.name)
+
+
+def _kind_of_dtype(dtype: Any, name: object) -> Kind:
+    _check_dtype(dtype, name)
+    types = pd.api.types
+    return "number" if types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype) else "category"
 
 
 def kinds_of(frame: pd.DataFrame) -> dict[str, Kind]:
@@ -375,8 +380,8 @@ def kinds_of(frame: pd.DataFrame) -> dict[str, Kind]:
     {'degrees': 'number', 'wind': 'category'}
     """
     dtypes = list(frame.dtypes)
-    first = dict(zip(reversed(dtypes), reversed(range(len(dtypes))), strict=True))
-    known = {dtype: kind_of(frame.iloc[:0, place]) for dtype, place in first.items()}
+    first = dict(zip(reversed(dtypes), reversed(list(frame.columns)), strict=True))
+    known = {dtype: _kind_of_dtype(dtype, name) for dtype, name in first.items()}
     return {str(name): known[dtype] for name, dtype in zip(frame.columns, dtypes, strict=True)}
 
 
@@ -643,12 +648,13 @@ PLAIN = (str, int, float, np.bool_, np.integer, np.floating, type(None), type(pd
 
 def _check_cells(column: pd.Series) -> None:
     """Raise for the first cell that cannot be a level, such as a date or a list."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        _check_cells(column.dtype.categories.to_series(name=column.name))
-    elif column.dtype == object:
-        for place, value in enumerate(column):
+    dtype: Any = column.dtype
+    is_categorical = isinstance(dtype, pd.CategoricalDtype)
+    cells = dtype.categories if is_categorical else column
+    if cells.dtype == object:
+        for place, value in enumerate(cells):
             if not isinstance(value, PLAIN):
-                row = row_numbers(column, place)
+                row = place + 1 if is_categorical else row_numbers(column, place)
                 raise not_plain(f"{written(value, LONGEST_VALUE)} (row {row})", column.name)
 
 

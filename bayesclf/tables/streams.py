@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -205,10 +205,20 @@ def _categorical(column: Any, observed: bool) -> pd.Categorical:
         words = pd.Categorical((column if coded else pc.dictionary_encode(column)).to_pandas())
     except (ValueError, pa.ArrowInvalid):  # a level of a dictionary is missing, or there twice
         return _categorical(column.cast(column.type.value_type), observed=True)
-    levels: Any = words.categories
+    codes, levels = words.codes, words.categories.to_numpy(dtype=object)
     if observed:
-        levels = sorted(levels[np.bincount(words.codes.astype(np.intp) + 1, minlength=len(levels) + 1)[1:] > 0])
-    return words.set_categories(pd.Index(levels, dtype=object))
+        kept = np.flatnonzero(np.bincount(codes[codes >= 0] if column.null_count else codes, minlength=len(levels)))
+        kept = kept[np.argsort(levels[kept])]
+        places = np.full(len(levels) + 1, -1, dtype=codes.dtype)  # of a missing word's code, −1, the last
+        places[kept] = np.arange(len(kept))
+        codes, levels = places[codes], levels[kept]
+    return pd.Categorical.from_codes(codes, dtype=_of_levels(tuple(levels), words.ordered), validate=False)
+
+
+@lru_cache
+def _of_levels(levels: tuple[str, ...], ordered: bool) -> pd.CategoricalDtype:
+    """Return the dtype of words with these levels, which most batches of a table share."""
+    return pd.CategoricalDtype(pd.Index(levels, dtype=object), ordered)
 
 
 def written_words(column: pd.Series) -> Any:

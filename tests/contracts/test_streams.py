@@ -11,6 +11,7 @@ from sklearn.base import clone
 import bayesclf as bc
 from bayesclf.classifiers.passes import same_setting
 from bayesclf.errors import InputError
+from bayesclf.tables.reading import open_stream
 
 
 def batches(table, seed, parts):
@@ -150,8 +151,10 @@ def test_numbers_that_are_taken_for_categories_are_told_of_whatever_the_parts(tm
 def test_the_order_of_categories_is_that_of_a_fit_in_memory(tmp_path):
     rng = np.random.default_rng(0)
     levels = ["low", "mid", "high", "never"]
-    table = pd.DataFrame({"x": pd.Categorical(rng.choice(levels[:3], 90), levels), "y": rng.choice(["a", "b"], 90)})
+    words = pd.Categorical(rng.choice(levels[:3], 90), levels, ordered=True)
+    table = pd.DataFrame({"x": words, "y": rng.choice(["a", "b"], 90)})
     table.to_parquet(tmp_path / "t.parquet", row_group_size=40)
+    assert next(open_stream(tmp_path / "t.parquet").batches()).table["x"].dtype == words.dtype
     whole = bc.CategoricalNB(random_state=1).fit(table[["x"]], table["y"])
     for source in (table, [table[:40], table[40:]], tmp_path / "t.parquet"):
         streamed = bc.CategoricalNB(random_state=1).fit_stream(source, "y")

@@ -343,7 +343,7 @@ class NearLikelihood:
         value, slope, curvature = self.likelihood.derivatives(self.at)
         out = np.asarray(value + step @ slope.ravel() - 0.5 * np.vecdot(step @ curvature, step))
         out[far] = self.likelihood.values(gamma[far])
-        near, order = np.flatnonzero(~far), rng.permutation(len(self.chance))
+        near, order = np.flatnonzero(~far), rng.permutation(len(self.chance))  # rows may come in turns
         ends = self.chance[order].cumsum()
         for some in (near[part] for part in blocks_of(len(near), 1, DRAWS_OF_ROWS)):
             places = ends.searchsorted(np.arange(rng.random(), ends[-1]), side="right")

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 
 import bayesclf as bc
 from bayesclf.arrays import Array
-from bayesclf.engines import Laplace, laplace
+from bayesclf.engines import Laplace, inference, laplace
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior
@@ -122,7 +122,7 @@ def test_twenty_thousand_draws_agree_with_a_million_prior_draws(
     settings = engines.get(engine, Laplace(draws=5000, limit=1.0))
     if engine == "propagation":
         settings = bc.engines.Auto(settings)
-        monkeypatch.setattr(laplace, "MOVED_ENOUGH", 1.0)
+        monkeypatch.setattr(inference, "LOST_OF_TWO", 1.0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "[12] of 20000 draws diverged", ConvergenceWarning)
         clf = bc.LogisticRegression(inference=settings, random_state=3).fit(X, y)

@@ -117,6 +117,8 @@ def test_log_likelihoods_by_some_rows_are_off_by_no_more_than_the_noise_that_is_
     assert abs(error.mean()) < 4 * of_blocks.std(ddof=1) / np.sqrt(len(of_blocks))
     assert 0 < error.std() < likelihood.NOISE
     assert np.abs(error).max() < 10 * likelihood.NOISE
+    again = near.values(np.repeat(near.at[None] + 0.01, 2 * likelihood.DRAWS_OF_ROWS, axis=0), rng)
+    assert len(np.unique(again)) == 2  # each group of draws has rows of its own
     elsewhere = laplace.Proposal(30.0, center=1.5).draw  # whose expansion at the mode is not so good
     _, exact, _ = model.propose(200, elsewhere, np.random.default_rng(0))
     vars(model)["_near"] = near
