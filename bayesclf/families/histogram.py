@@ -27,6 +27,9 @@ ROWS_PER_CELL = 5
 HEAVY_ROWS = 10
 """Least number of pooled rows with one value that may have a cell of its own, as wide as the step."""
 
+TOGETHER = 16
+"""Features with as many cells whose evidence is computed together, as NumPy takes long for each small array."""
+
 GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
 """Values of a that are averaged over by default."""
 
@@ -294,7 +297,15 @@ class Histogram(Family[ValueCounts]):
 
         The factor Γ(A)/Γ(A + n_k) of each class, A the sum of the concentrations, is in it too.
         """
-        return np.array([[own.log_evidence() for own in self.segments]])
+        out, sizes = np.zeros((1, len(self.layout))), np.array(self._sizes)
+        for size in np.unique(sizes) if self.counts.any() else ():
+            alike = np.flatnonzero(sizes == size)
+            for places in np.split(alike, range(TOGETHER, len(alike), TOGETHER)):
+                some = [self.segments[j] for j in places]
+                sums = CutSets(np.concatenate([own.cuts.score for own in some])).log_sum()
+                log_sums = sums.reshape(len(some), -1)
+                out[0, places] = [own.log_evidence(of_own) for own, of_own in zip(some, log_sums, strict=True)]
+        return out
 
     def _log_base(self, statistics: ValueCounts) -> Array:
         """Return the log density of numbers in open cells relative to that at the border."""
@@ -528,9 +539,10 @@ class Segments:
         """P(a | the counts)."""
         return np.asarray(softmax(self.log_evidences))
 
-    def log_evidence(self) -> float:
-        """Return the log density of the rows, a integrated out too."""
-        return float(np.logaddexp.reduce(self.log_evidences) - np.log(len(self.prior)))
+    def log_evidence(self, log_sums: Array) -> float:
+        """Return the log density of the rows, a integrated out too, given the sums over the sets of cuts, (a)."""
+        found = log_sums + self._log_totals
+        return float(np.logaddexp.reduce(found) - np.log(len(found))) if self.counts.any() else 0.0
 
     @cached_property
     def _theta(self) -> Array:
