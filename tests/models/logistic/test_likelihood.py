@@ -1,6 +1,9 @@
 """The log posterior of logistic regression: its derivatives, and its Laplace approximation."""
 
 from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +62,21 @@ class TestDerivatives:
         monkeypatch.setattr(likelihood, "PART_CELLS", 50)
         parts = replace(model._likelihood)
         assert len(parts._parts) > 1
+        largest = np.abs(parts.log_odds(model._mode)).max()
+        assert parts.largest(model._mode) == pytest.approx(largest)
+        assert likelihood.StreamedLikelihood(InParts(parts)).largest(model._mode) == pytest.approx(largest)
         np.testing.assert_allclose(parts.derivatives(model._mode)[2], curvature, rtol=1e-10, atol=1e-12)
+
+
+class InParts:
+    """The parts of a likelihood, as those of a stream."""
+
+    def __init__(self, whole: Any) -> None:
+        self.whole = whole
+
+    def summed(self, work: Any) -> Any:
+        """Return the sum over the parts."""
+        return reduce(add, map(work, self.whole._parts))
 
 
 class TestNode:
