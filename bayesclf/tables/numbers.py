@@ -160,7 +160,7 @@ def _squares_are_small(cells: Cells) -> bool:
         return True
     for rows in blocks_of(len(cells), cells[:1].size):
         flat = cells[rows].ravel(order="K")
-        if not flat @ flat < LARGEST**2:
+        if not np.einsum("i,i", flat, flat) < LARGEST**2:  # BLAS starts threads, which take longer
             return False
     return True
 
