@@ -232,7 +232,7 @@ def boundaries(x: Array, y: Array, log_proba: Array) -> list[Array]:
 def _named(rules: Sequence[str | Gibbs] | str, what: str) -> dict[str, str | Gibbs]:
     """Return rules by their names in a legend; raises `InputError` for one that draws a hypothesis for each row."""
     found: dict[str, str | Gibbs] = {}
-    for rule in [rule for rule in RULES if rule != "gibbs"] if rules == "all" else rules:
+    for rule in [rule for rule in RULES if rule != "gibbs"] if isinstance(rules, str) else rules:
         resolved, gibbs = resolve(rule)
         if resolved.name != "gibbs":
             found[resolved.name] = rule

@@ -253,7 +253,7 @@ def chosen_rules(comparison: Comparison, model: str, rules: Sequence[str] | str 
     answered = comparison.rules_of(model)
     if not answered:
         raise InputError(f"{model!r} has no answers under any rule; the comparison's `table` says why")
-    if rules is None or rules == "all":
+    if rules is None or isinstance(rules, str):
         return answered
     unknown = [rule for rule in rules if rule not in answered]
     if unknown:
