@@ -535,10 +535,15 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
 
 def read_numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers:
     """Return columns of numbers as they lie in the table, to be read some rows at a time."""
-    cells = _together(frame, names) or Numbers(tuple(_real(frame[name], name) for name in names), len(frame))
+    cells = _as_they_lie(frame, names)
     if not cells.ordinary:
         _refuse_large(frame, names, cells.columns)
     return cells
+
+
+def _as_they_lie(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers:
+    """Return the same, whose cells may be of any size."""
+    return _together(frame, names) or Numbers(tuple(_real(frame[name], name) for name in names), len(frame))
 
 
 def _together(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers | None:
@@ -733,7 +738,7 @@ type Range = tuple[float, float, float, int]
 
 def ranges(frame: pd.DataFrame, names: tuple[str, ...]) -> dict[str, Range]:
     """Return the ranges of columns of numbers, by name, without columns that have no cell."""
-    found = zip(names, *(values.tolist() for values in read_numbers(frame, names).ranges), strict=True)
+    found = zip(names, *(values.tolist() for values in _as_they_lie(frame, names).ranges), strict=True)
     return {name: (least, cells / known, most, int(known)) for name, least, most, cells, known in found if known}
 
 

@@ -112,9 +112,15 @@ class Numbers:
 
         Of a feature without cells the first two are ∞ and −∞.
         """
-        low, high = np.full(len(self.columns), np.inf), np.full(len(self.columns), -np.inf)
-        total, count = np.zeros((2, len(self.columns)))
-        least, most, add = (np.minimum, np.maximum, np.sum) if self.ordinary else (np.fmin, np.fmax, np.nansum)
+        low, high, total = self._reduced(np.minimum, np.maximum, np.sum)
+        if np.isfinite([low, high]).all():
+            return low, high, total, np.full(len(low), float(self.length))
+        count = np.array([np.count_nonzero(~np.isnan(column)) for column in self.columns], dtype=float)
+        return *self._reduced(np.fmin, np.fmax, np.nansum), count
+
+    def _reduced(self, least: np.ufunc, most: np.ufunc, add: Callable[..., Any]) -> tuple[Array, Array, Array]:
+        """Return what three functions make of the cells of each feature, a few rows at a time, (feature)."""
+        low, high, total = (np.full(len(self.columns), start) for start in (np.inf, -np.inf, 0.0))
         sources = enumerate(self.columns) if self.table is None else [(slice(None), self.table)]
         for place, cells in sources:
             for rows in blocks_of(self.length, cells[:1].size):
@@ -122,8 +128,7 @@ class Numbers:
                 low[place] = least(low[place], _of_columns(least.reduce, some))
                 high[place] = most(high[place], _of_columns(most.reduce, some))
                 total[place] += _of_columns(partial(add, dtype=float), some)
-                count[place] += len(some) if self.ordinary else (~np.isnan(some)).sum(axis=0)
-        return low, high, total, count
+        return low, high, total
 
 
 def out_of_range(found: Mapping[str, str]) -> InputError:
