@@ -123,7 +123,7 @@ def compare(
         words = [] if own else ["--rule", rule]
         words += [] if cost is None else ["--cost", cost]
         words += [] if reject is None else ["--reject", f"{reject:g}"]
-        predicted = f"to predict as in this comparison, add {shlex.join(words)}" if words else ""
+        predicted = f"to predict as in this comparison, use bayesclf predict with {shlex.join(words)}" if words else ""
     if (path := outputs["--report"]) is not None:
         made = shlex.join(["bayesclf", *context.obj])
         following = f"{next_command}  # {predicted}" if predicted else next_command

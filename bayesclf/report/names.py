@@ -56,7 +56,7 @@ ENGINES = {
     "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",
     "NUTS": "posterior by NUTS ({chains}, {draws} in all)",
     "Slice": "posterior by elliptical slice sampling ({chains}, {draws} in all)",
-    "Laplace": "posterior by a normal distribution near it ({draws}, chosen from proposals by their weights)",
+    "Laplace": "posterior by importance resampling from a normal distribution near it ({draws})",
 }
 """How a posterior was found, by the engine's class."""
 

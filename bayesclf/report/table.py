@@ -32,7 +32,7 @@ MEANINGS = {
     "difference": "of the log loss from that of the first line, on the same rows",
     "Brier": "squared error of the probabilities, summed over the classes; between 0 and 2",
     "calibration error": "± standard error; (chance alone: …) is what calibrated probabilities would show",
-    "differs": "share of rows on which the decision differs from Bayes-optimal's",
+    "differs": "share of rows whose most probable class differs from that under Bayes-optimal",
     "cost": "mean cost of the decisions, ± standard error, including the cost of rejected rows",
     "rejected": "share of rows without a decision, because the expected cost of the best one is too large",
 }

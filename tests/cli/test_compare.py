@@ -100,10 +100,13 @@ def test_the_command_to_use_reads_the_table_as_it_was_read():
 
 def test_the_rule_of_the_model_to_use_is_named_where_predict_would_take_another():
     table("plain.csv", "x,y\n" + "".join(f"{i % 7 - 3 * (i % 2)},{i % 2}\n" for i in range(60)))
-    named = "To predict as in this comparison, add --rule map."
+    named = "To predict as in this comparison, use bayesclf predict with --rule map."
     base = ("compare", "plain.csv", "--target", "y", "--models", "nb", "--cv", "3")
     assert named in command(*base, "--rules", "map", "--report", "plain.json").out
-    assert "  # to predict as in this comparison, add --rule map" in Path("plain.json").read_text()
+    written = Path("plain.json").read_text()
+    assert "  # to predict as in this comparison, use bayesclf predict with --rule map" in written
+        "  # to predict as in this comparison, use bayesclf predict with --rule map" in Path("plain.json").read_text()
+    )
     assert "Predict with" not in command(*base, "--rules", "map,tempered").out
 
 
