@@ -105,8 +105,6 @@ def test_the_rule_of_the_model_to_use_is_named_where_predict_would_take_another(
     assert named in command(*base, "--rules", "map", "--report", "plain.json").out
     written = Path("plain.json").read_text()
     assert "  # to predict as in this comparison, use bayesclf predict with --rule map" in written
-        "  # to predict as in this comparison, use bayesclf predict with --rule map" in Path("plain.json").read_text()
-    )
     assert "Predict with" not in command(*base, "--rules", "map,tempered").out
 
 
