@@ -375,7 +375,8 @@ def _smooth_tail(log_ratio: Array, efficiency: float) -> float:
         mean_b = softmax(tail * (np.log(-b / k) - k - 1)) @ b
         k = np.log1p(-mean_b * excess).mean()
         scale, khat = -k / mean_b, (tail * k + 10 * 0.5) / (tail + 10)
-        quantiles = np.log(cutoff - scale * boxcox1p(-(np.arange(tail) + 0.5) / tail, -khat))
+        standard = -boxcox1p(-(np.arange(tail) + 0.5) / tail, -khat)  # ((1 − p)^−k̂ − 1)/k̂, and its limit at 0
+        quantiles = np.log(cutoff + scale * standard)
     if not (np.isfinite(khat) and scale > 0) or np.isnan(quantiles).any():
         return np.inf
     log_ratio[order[1:]] = largest + np.minimum(quantiles, 0.0)

@@ -122,12 +122,13 @@ class Numbers:
         """Return what three functions make of the cells of each feature, a few rows at a time, (feature)."""
         low, high, total = (np.full(len(self.columns), start) for start in (np.inf, -np.inf, 0.0))
         sources = enumerate(self.columns) if self.table is None else [(slice(None), self.table)]
-        for place, cells in sources:
-            for rows in blocks_of(self.length, cells[:1].size):
-                some = cells[rows]
-                low[place] = least(low[place], _of_columns(least.reduce, some))
-                high[place] = most(high[place], _of_columns(most.reduce, some))
-                total[place] += _of_columns(partial(add, dtype=float), some)
+        with np.errstate(all="ignore"):  # infinite and huge cells are refused elsewhere
+            for place, cells in sources:
+                for rows in blocks_of(self.length, cells[:1].size):
+                    some = cells[rows]
+                    low[place] = least(low[place], _of_columns(least.reduce, some))
+                    high[place] = most(high[place], _of_columns(most.reduce, some))
+                    total[place] += _of_columns(partial(add, dtype=float), some)
         return low, high, total
 
 

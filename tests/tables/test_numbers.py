@@ -64,3 +64,12 @@ def test_a_table_is_left_as_it_is(order):
         clf.predict_proba(np.vstack([X, [1e90, 1.0, -1e99, 0.0]]), rule=rule)
         clf.predict_proba(X, rule=rule)
     np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("far", [[np.inf, -np.inf], [1e308, 1e308]])
+@pytest.mark.parametrize("model", [bc.GaussianNB, bc.LogisticRegression])
+def test_numbers_that_are_too_large_are_refused_without_a_warning(model, far):
+    X = CELLS.copy()
+    X[:2, 1] = far
+    with pytest.raises(bc.errors.InputError, match="x1"):
+        model().fit(X, np.arange(60) % 2)

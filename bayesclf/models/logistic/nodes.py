@@ -8,7 +8,7 @@ prior whose scales are given has one node.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, Protocol
@@ -94,14 +94,12 @@ class Lattice:
         lattice, top = cls(prior, normals, {}), -np.inf
         ahead: dict[Place, Any] = {(0, 0): normals.start(start)}
         while ahead:
-            made, after = lattice.made(
-                np.array([lattice.position(place) for place in ahead]), list(ahead.values()), True
-            )
+            at = np.array([lattice.position(place) for place in ahead])
+            made, after = lattice.made(at, list(ahead.values()), rough=True)
             densities = [lattice.log_density(node) for node in made]
             highest = int(np.argmax(densities))
             from_top = after[highest] if densities[highest] > top else lattice.from_top
-            nodes = {**lattice.nodes, **dict(zip(ahead, made, strict=True))}
-            lattice = replace(lattice, nodes=nodes, from_top=from_top)
+            lattice = cls(prior, normals, {**lattice.nodes, **dict(zip(ahead, made, strict=True))}, from_top)
             top = max(top, densities[highest])
             ahead = {
                 neighbor: start_there
